@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   bench.h - what every bench needs: the time, the middle of several rounds, and what machine this was.
+   What every bench needs: the time, the middle of several rounds, and what machine this was.
 
-   May touch: the system's clock, /proc, git.  Promises: no figure without its spread.  Leaves to others: measuring. */
+   No figure without its spread. */
 #ifndef WEIR_BENCH_H
 #define WEIR_BENCH_H
 

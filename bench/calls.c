@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   calls.c - calls of the library, for bench/instructions to count: each algorithm granted and refused, lists, leases,
+   Calls of the library, for bench/instructions to count: each algorithm granted and refused, lists, leases,
    tables, corrections, texts, and what is decided inside an engine (src/redis/micro).
 
    Time is given: a call that is granted comes 10 ms after the one before, one that is refused a microsecond. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   calls.h - the frame of bench/calls.c and bench/serve_calls.c: rows of calls, for bench/instructions to count.
+   The frame of bench/calls.c and bench/serve_calls.c: rows of calls, for bench/instructions to count.
 
    A row is a name, what is there before, and a loop of so many calls, each of which answers as the name says; a call
    that does not ends the program.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   log_calls.c - the costliest calls of a sliding-log in a table: what a client may do to others of weir serve.
+   The costliest calls of a sliding-log in a table: what a client may do to others of weir serve.
 
    A table in this process, keys that were used before.  2000 permits are the most of a client's text, where two texts
    in turn have the log entered anew; 8000 of a limit with a name (src/serve/policy/policy.h).  Each call is to take

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   loggen.c - an access log that never happened: people, programs and bots, written as a server writes it.
+   An access log that never happened: people, programs and bots, written as a server writes it.
 
    People open pages: a document, and then what belongs to it, within half a second.  Programs ask once at a time.  Bots
    come in bursts.  Who asks how often falls off as in most logs: each octave of clients asks as often as the next
-   (Zipf's law).  By day there is more than by night.
+   (Zipf's prop).  By day there is more than by night.
 
    A server writes a line when a request ends, so lines stand in the order of ends; with the duration that some formats
    have, their starts can be told, and those are out of order.
@@ -15,7 +15,7 @@
 
    All in integers, so a seed gives the same log on every machine.
 
-   May touch: standard output.  Promises: as many lines as were asked for.  Leaves to others: what is wrong with logs.
+   As many lines as were asked for.
 
        bench-loggen                       how fast it is
        bench-loggen --small               a test: counts, order, the same for the same seed

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   loop.c - event loops that start operations at the rate of one limiter: how many takes does a start cost?
+   Event loops that start operations at the rate of one limiter: how many takes does a start cost?
 
    Each loop is a thread with an epoll and a timerfd.  Loops that take and, when refused, come back after retry_ns all
    come back at the same moment: one has the permit and the others asked in vain.  Loops that reserve have a start each.
 
-   May touch: the clock, threads, epoll, the public functions of weir.  Promises: what started early fails it; lateness
-   is measured from weir_due.  Leaves to others: threads that wait in weir (wait.c).
+   What started early fails it; lateness is measured from weir_due.
 
        bench-loop                          20,000/s: one loop and four, each way 5 s in turns, medians of three rounds
        bench-loop --small                  the same in a blink: a test that it still works

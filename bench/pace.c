@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   pace.c - does `weir pace` hold the rate, how late is each line, and what happens after the reader has stopped?
+   Does `weir pace` hold the rate, how late is each line, and what happens after the reader has stopped?
 
    The command itself runs as a child: lines go in through a pipe, its summary comes back as JSON.  Beside it, in the
    same run: how late the machine wakes a thread that does nothing but sleep to absolute times, and how fast the same
    pipe is with a consumer that only copies.
 
-   May touch: processes, pipes, the clock.  Promises: the stall is measured at the far end of the pipe, not by weir.
-   Leaves to others: what a decision costs (take.c).
+   The stall is measured at the far end of the pipe, not by weir.
 
        bench-pace [--small] [PATH OF weir]       exit status 77: there is no weir, or it has no pace */
 #include "bench.h"

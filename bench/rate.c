@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   rate.c - does a limit hold its rate, by threads, in an event loop, by leases and as `weir pace`; on an idle machine,
+   Does a limit hold its rate, by threads, in an event loop, by leases and as `weir pace`; on an idle machine,
    and next to as many busy loops as there are processors?
 
    The nth start is due n / rate after the first.  A start that wakes late is no loss, as the next is on time again;
@@ -9,8 +9,7 @@
 
    `weir pace` is read through a pipe, so its starts are when they were read: that is late at times, and makes bursts.
 
-   May touch: processes, threads, pipes, the clock.  Promises: times are of actual starts, measured here.  Leaves to
-   others: how late each start is (weir-bench pace), one wait at a time (wait.c).
+   Times are of actual starts, measured here.
 
        bench-rate [OPTION]... [OPTIONS OF A LIMIT]...       for example bench-rate 'burst=100ms' 'catchup=1.1'
            --for SECONDS   of each run (3)           --rate RATE     only this one

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   replay.c - how fast `weir replay` reads a log, beside what only counts its lines and what only parses them.
+   How fast `weir replay` reads a log, beside what only counts its lines and what only parses them.
 
    A log by bench-loggen; then, taking turns: `wc -l`, the parser of src/format alone in a loop, and the command with
    one limit and with two.  Each is a process of its own, measured by the clock and by the processor time it took: the
    latter says what one core can do where others share the machine.
 
-   May touch: a file of 200 bytes a line in TMPDIR, the commands beside it.  Promises: each saw every line, or it
-   fails.  Leaves to others: what a log looks like (loggen.c).
+   Each saw every line, or it fails.
 
        bench-replay [--lines N]     10 M lines of combined log, and a tenth of that in the other formats
        bench-replay --small         the same in a blink: a test that it still works */

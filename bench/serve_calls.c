@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   serve_calls.c - requests to the service without a socket, for bench/instructions to count: RESP, HTTP, and reading
+   Requests to the service without a socket, for bench/instructions to count: RESP, HTTP, and reading
    both.
 
-   A turn for each request, and the clock is by hand (unit/serve_rig.h): 10 ms later each time, so that what was granted
-   is granted again.  The names "open" and "shut" mean the texts that other rows spell out. */
+   A batch for each request, and the clock is by hand (unit/serve_rig.h): 10 ms later each time, so that what was
+   granted is granted again.  The names "open" and "shut" mean the texts that other rows spell out. */
 #include "calls.h"
 
 #include "format/http.h"
@@ -47,7 +47,7 @@ static size_t write_command(char *out, const char *text)
     return rig_command(out, word);
 }
 
-/* Of the last turn, those that begin as they should. */
+/* Of the last batch, those that begin as they should. */
 static int answers_of(const struct subject *subject)
 {
     int count = 0;

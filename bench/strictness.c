@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   strictness.c - a study: what strictness takes from callers of different timings.
+   A study: what strictness takes from callers of different timings.
 
    By a clock that is set by hand, so it measures nothing of the machine and says the same everywhere.  Times are in
    slots, 1 / rate.  Two callers:
@@ -10,8 +10,7 @@
    What a caller gets is its calls in a slot: with strictness 0, which gives nothing up, what it asks for, up to the
    rate.  What it loses is what it gets less than that.  Both are taken when all has settled down.
 
-   May touch: limiters of its own, stdout.  Promises: the same bytes each time.  Leaves to others: what the rule is
-   (src/core/algorithm/timeline.c).
+   The same bytes each time.
 
        bench-strictness            the tables
        bench-strictness --svg      doc/strictness.svg

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   table.c - what a table costs, in time and memory, with more and more keys: `weir-bench`, which does the measuring.
+   What a table costs, in time and memory, with more and more keys: `weir-bench`, which does the measuring.
 
-   May touch: the command beside it.  Promises: nothing that `weir-bench` does not say.  Leaves to others: measuring
-   (bench/weir-bench/table.c).
+   Nothing that `weir-bench` does not say.
 
        bench-table [--huge]    10^6 and 10^7 keys; --huge: 10^8, too, which takes 5 GB
        bench-table --small     the same in a blink: a test that it still works

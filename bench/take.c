@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   take.c - what a decision costs, beside what the machine itself charges for its parts.
+   What a decision costs, beside what the machine itself charges for its parts.
 
    One limiter is shared by all threads.  Floors and ours take turns, round by round, so that a machine that is slower
    for a second is slower for all; every ratio is of two figures of the same round.
 
-   May touch: the clock, threads, the public functions of weir.  Promises: all that was counted was granted (or, in the
-   row of refusals, refused), or it fails.  Leaves to others: tables, services.
+   All that was counted was granted (or, in the row of refusals, refused), or it fails.
 
        bench-take            the table
        bench-take --small    the same in a blink: a test that it still works

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   wait.c - threads that wait their turn: how late, at what price, in what order, beside a bare loop of sleeps.
+   Threads that wait their turn: how late, at what price, in what order, beside a bare loop of sleeps.
 
    The bare loop is what a careful programmer writes by hand: the next number from a shared counter, an absolute sleep
    to its time with the least timer slack, nothing merged.  It and ours take turns, round by round.
 
-   May touch: the clock, threads, timer slack, the public functions of weir.  Promises: what started early is counted,
-   and fails it.  Leaves to others: limits that refuse (take.c), the command (pace.c).
+   What started early is counted, and fails it.
 
        bench-wait                          the table
        bench-wait --small                  the same in a blink: a test that it still works

@@ -11,11 +11,11 @@ if(PKG_CONFIG_FOUND)
 endif()
 find_package(ZLIB)
 
-foreach(label IN ITEMS unit law explore vectors stress golden example tidy install bench page serve engine clock compat
-    no_memory)
+foreach(label IN ITEMS unit property model vectors stress golden example tidy install bench page serve
+    engine clock compat no_memory)
     add_custom_target(tests-${label})
 endforeach()
-add_custom_target(tests-check DEPENDS tests-unit tests-law tests-vectors tests-tidy)
+add_custom_target(tests-check DEPENDS tests-unit tests-property tests-vectors tests-tidy)
 
 # What a row may write behind USES: the target to link, and whether it is here.
 set(uses_serve weir_serve)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   admit.c - three calls an hour, for all threads of this program. */
+   Three calls an hour, for all threads of this program. */
 #include <stdio.h>
 #include <weir/weir.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   loop.c - two event loops share 500 operations a second: each reserves its next start and sets its timer to it. */
+   Two event loops share 500 operations a second: each reserves its next start and sets its timer to it. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>

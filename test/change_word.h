@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   change_word.h - another limit for a word, as a limiter does it where nobody waits. */
+   Another limit for a word, as a limiter does it where nobody waits. */
 #ifndef WEIR_TEST_CHANGE_WORD_H
 #define WEIR_TEST_CHANGE_WORD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   size.h - how much a test does that could go on for ever, and from which seed.
+   How much a test does that could go on for ever, and from which seed.
 
        WEIR_SIZE=check     what a developer runs after each change
        WEIR_SIZE=test      the default

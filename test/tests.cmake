@@ -8,21 +8,21 @@ target_include_directories(peers PRIVATE test)
 set_target_properties(peers PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
 set(uses_peers peers)
 
-# ---- law: a property is a test, and with clang a fuzz target ----
-weir_programs(law law TIER check NAMES accesslog backward bursty change cycle due every fields fixed_window hostile
-    idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region resp rest retry same
-    settle short slice sliding_log sliding_window table text timeline total warmup wide window)
-weir_programs(law law TIER check NAMES conserve pools USES peers)
-weir_programs(law law TIER check NAMES config http serve USES serve)
-weir_programs(law law TIER check NAMES states PARTS replay/states)
-weir_programs(law law TIER check NAMES engine_reply USES engine hiredis)
-weir_all_declared(law law)
+# ---- property: a property is a test, and with clang a fuzz target ----
+weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fields fixed_window
+    hostile idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region resp rest
+    retry same settle short slice sliding_log sliding_window table text timeline total warmup wide window)
+weir_programs(property property TIER check NAMES conserve pools USES peers)
+weir_programs(property property TIER check NAMES config http serve USES serve)
+weir_programs(property property TIER check NAMES states PARTS replay/states)
+weir_programs(property property TIER check NAMES engine_reply USES engine hiredis)
+weir_all_declared(property property)
 if(WEIR_FUZZ)
-    get_property(laws GLOBAL PROPERTY weir_declared_law)
-    foreach(name IN LISTS laws)
-        if(TARGET law-${name})
-            target_compile_definitions(law-${name} PRIVATE WEIR_FUZZ)
-            target_link_options(law-${name} PRIVATE -fsanitize=fuzzer)
+    get_property(properties GLOBAL PROPERTY weir_declared_property)
+    foreach(name IN LISTS properties)
+        if(TARGET property-${name})
+            target_compile_definitions(property-${name} PRIVATE WEIR_FUZZ)
+            target_link_options(property-${name} PRIVATE -fsanitize=fuzzer)
         endif()
     endforeach()
     return()
@@ -34,8 +34,8 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
     limiter list log map memory micro micro_log micro_state module_clock module_stamps num plain plan recent region resp
     slept sliding_log sliding_window spelling stamp stuck text throttle timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
-weir_programs(unit test TIER check USES cmocka serve NAMES changed_limit config deadlines http http_auth http_gate
-    http_headers http_routes notes policy quota receipt resp_commands tables turn worker)
+weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
+    http_headers http_routes notes policy quota receipt resp_commands tables worker)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
     engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
@@ -69,7 +69,7 @@ weir_programs(unit test TIER check USES cmocka serve NAMES stats
 weir_programs(unit test TIER check USES cmocka serve engine NAMES decide
     WRAPS weir_engine_begin weir_engine_close weir_engine_finish weir_engine_join weir_engine_limit_close
         weir_engine_limit_open weir_engine_open weir_engine_read_stats weir_engine_secret weir_engine_tick
-        weir_engine_turn)
+        weir_engine_process)
 weir_programs(unit test TIER check USES cmocka NAMES unload)
 if(TARGET unit-unload)
     target_compile_definitions(unit-unload PRIVATE LIBRARY="$<TARGET_FILE:weir_shared>")
@@ -114,31 +114,32 @@ foreach(name IN LISTS names)
     set_tests_properties(stress/${name} PROPERTIES PROCESSORS 2)
 endforeach()
 
-# ---- explore: the very sources of share and core, over atomics that the explorer steps through ----
+# ---- model: a model checker; the very sources of share and core, over atomics that the explorer steps through ----
 file(GLOB_RECURSE explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
 foreach(name IN ITEMS change error home open queue sized take wait)
     list(APPEND explored "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
-file(GLOB explorer CONFIGURE_DEPENDS "${test_dir}/explore/*.c")
+file(GLOB explorer CONFIGURE_DEPENDS "${test_dir}/model/*.c")
 set(explorers ${explorer})
-list(FILTER explorer EXCLUDE REGEX "/(self_test|[a-z]+_explore)\\.c$")
-list(FILTER explorers INCLUDE REGEX "/(self_test|[a-z]+_explore)\\.c$")
-add_library(weir_explored STATIC ${explored} ${explorer})
+list(FILTER explorer EXCLUDE REGEX "/(self_test|[a-z]+_model)\\.c$")
+list(FILTER explorers INCLUDE REGEX "/(self_test|[a-z]+_model)\\.c$")
+add_library(weir_model_checked STATIC ${explored} ${explorer})
 # The shim comes first: its share/atomic.h takes the place of the real one.
-target_include_directories(weir_explored PUBLIC test/explore/shim src include test)
-target_compile_definitions(weir_explored PUBLIC _GNU_SOURCE)
-target_compile_options(weir_explored PUBLIC -UNDEBUG)
-set_target_properties(weir_explored PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
+target_include_directories(weir_model_checked PUBLIC test/model/shim src include test)
+target_compile_definitions(weir_model_checked PUBLIC _GNU_SOURCE)
+target_compile_options(weir_model_checked PUBLIC -UNDEBUG)
+set_target_properties(weir_model_checked PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
 foreach(source IN LISTS explorers)
     get_filename_component(name "${source}" NAME_WE)
-    add_executable(explore-${name} "${source}")
-    target_link_libraries(explore-${name} PRIVATE weir_explored Threads::Threads m)
-    set_target_properties(explore-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
-    add_dependencies(tests-explore explore-${name})
-    weir_test(explore ${name} test explore-${name})
-    set_tests_properties(explore/${name} PROPERTIES TIMEOUT 1200) # in `make prove`
+    string(REGEX REPLACE "_model$" "" name "${name}")
+    add_executable(model-${name} "${source}")
+    target_link_libraries(model-${name} PRIVATE weir_model_checked Threads::Threads m)
+    set_target_properties(model-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    add_dependencies(tests-model model-${name})
+    weir_test(model ${name} test model-${name})
+    set_tests_properties(model/${name} PROPERTIES TIMEOUT 1200) # in `make prove`
 endforeach()
 
 # ---- vectors: what existing limiters answer; each folder with .json files is a test ----
@@ -165,7 +166,7 @@ if(TARGET weir_cli AND NOT WEIR_SANITIZE) # a sanitizer wants to be the first li
     set_target_properties(clock-uptime PROPERTIES PREFIX "" C_VISIBILITY_PRESET default
         LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
     weir_inside_program(clock clock-now "${test_dir}/clock/now.c")
-    add_dependencies(tests-clock clock-uptime weir_cli tests-unit tests-law tests-vectors tests-example)
+    add_dependencies(tests-clock clock-uptime weir_cli tests-unit tests-property tests-vectors tests-example)
     foreach(end IN ITEMS young old)
         weir_test(clock ${end} test bash "${test_dir}/clock/ends.sh" "${PROJECT_BINARY_DIR}" ${end})
         set_tests_properties(clock/${end} PROPERTIES PROCESSORS 2)

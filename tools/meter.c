@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   meter.c - for the demo: counts the lines of stdin and draws how many came in each tenth of a second.
+   For the demo: counts the lines of stdin and draws how many came in each tenth of a second.
 
    meter AFTER_MS STALL_MS: reads, stops reading for STALL_MS after AFTER_MS, and reads on. */
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// draw.js - what the plots of both pages have in common: colours, areas, lines, axes.
+// What the plots of both pages have in common: colours, areas, lines, axes.
 
 const plots = [];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// form.js - numbers, times and texts as people read them.  Touches nothing: values in, strings out.
+// Numbers, times and texts as people read them.  Touches nothing: values in, strings out.
 'use strict';
 
 const grouped = new Intl.NumberFormat('en-US');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// page.js - the page, from its data: what the limits came to, when, and who was hit.
+// The page, from its data: what the limits came to, when, and who was hit.
 //
 // Texts of limits and keys come from outside: they only ever become text nodes and attributes, never HTML.
 

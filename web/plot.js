@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plot.js - one plot for each limit, all over the same time: cursor and zoom are shared.
+// One plot for each limit, all over the same time: cursor and zoom are shared.
 //
 // The areas lie over each other, the largest first: what is offered shows where it was refused, what is allowed where
 // it was delayed.  A step of time is drawn as wide as it is.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   crew.c - threads that all ask one limiter (crew.h).
+   Threads that all ask one limiter (crew.h).
 
-   May touch: threads, the clock.  Promises: what is printed was measured.  Leaves to others: the limiter. */
+   What is printed was measured. */
 #include "crew.h"
 
 #include "../bench.h"

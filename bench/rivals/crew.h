@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   crew.h - threads that all ask one limiter: how many answers a second, or how late each permit.  For the rivals in C
+   Threads that all ask one limiter: how many answers a second, or how late each permit.  For the rivals in C
    and C++ and for ours; those in other languages do the same in their own (governor/src/main.rs, go/crew.go).
 
-   May touch: threads, the clock.  Promises: every answer is counted and checked by whoever asked; a permit's lateness
-   is against the schedule of the whole crew.  Leaves to others: the limiter. */
+   Every answer is counted and checked by whoever asked; a permit's lateness is against the schedule of the whole
+   crew. */
 #ifndef BENCH_RIVALS_CREW_H
 #define BENCH_RIVALS_CREW_H
 

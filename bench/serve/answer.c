@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   answer.c - RESP and HTTP requests parsed in full, and answered with a constant or by the naive stand-in.
+   RESP and HTTP requests parsed in full, and answered with a constant or by the naive stand-in.
 
    The naive stand-in is what one writes first: a command is parsed, the clock read, the key hashed, its slot of a flat
    table looked up, GCRA in whole ns, five integers printed; then the next command.
 
        table:  | identity of the key, 8 bytes | theoretical arrival time, ns, 8 bytes |   half full at a million keys
 
-   May touch: the clock.  Promises: nothing is answered before the last byte of the request was seen; the answers of a
-   constant are as long as a decision's.  Leaves to others: sockets (bare.c). */
+   Nothing is answered before the last byte of the request was seen; the answers of a constant are as long as a
+   decision's. */
 #include "answer.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   answer.h - bytes in, bytes out: the protocol side of the bare server.  See answer.c. */
+   Bytes in, bytes out: the protocol side of the bare server.  See answer.c. */
 #ifndef WEIR_BENCH_ANSWER_H
 #define WEIR_BENCH_ANSWER_H
 

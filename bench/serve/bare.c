@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   bare.c - the least that a service of one thread does: wait, read, parse, answer, write.
+   The least that a service of one thread does: wait, read, parse, answer, write.
 
    One epoll loop.  What has come on a connection is read at once into a block that all share, answered command by
    command (answer.c), and the answers are written at once.
 
-   May touch: sockets.  Promises: every byte is parsed; answers in order; a connection that sends what is no request, or
-   does not read its answers, is closed.  Leaves to others: deciding (or not) and the protocols (answer.c).
+   Every byte is parsed; answers in order; a connection that sends what is no request, or does not read its answers, is
+   closed.
 
        bench-serve-bare [--naive|--http] ADDRESS:PORT|PATH
            the floor: answers without deciding; --naive: RESP, each command decided one by one; --http: GET and POST */
@@ -19,7 +19,7 @@
 
 enum { EVENTS = 256, CONNECTIONS_MAX = 4096, BLOCK_SIZE = 1 << 16, REST_MAX = 1 << 12 };
 
-/* What a connection leaves for its next turn: the beginning of a request whose end has not come. */
+/* What a connection leaves for its next batch: the beginning of a request whose end has not come. */
 struct rest {
     size_t size;
     char bytes[REST_MAX];

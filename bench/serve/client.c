@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   client.c - asks a service as fast as it answers, or at a rate; one thread.
+   Asks a service as fast as it answers, or at a rate; one thread.
 
    A connection sends a batch of `pipeline` requests in one write, straight from the tape (tape.c), waits for as many
    answers, and sends the next.  With --rate a batch is due every pipeline / rate seconds whether or not the ones before
    were answered, goes out on a connection that has none under way, and its time counts from when it was due.
 
-   May touch: sockets, the clock, /proc of the server.  Promises: every answer is looked at (reply.c), and there are as
-   many as requests; anything else ends it with what came and exit status 1.  Leaves to others: which server, repeating
-   (run).
+   Every answer is looked at (reply.c), and there are as many as requests; anything else ends it with what came and exit
+   status 1.
 
        bench-serve-client --to ADDRESS:PORT|PATH --kind KIND [--who NAME] [--pipeline 1] [--connections 50]
                           [--keys 1000000] [--hot PERCENT] [--seconds 2] [--warm-up 0.5] [--rate PER_S] [--pid SERVER]
@@ -20,7 +19,7 @@
    batch had come at p50, p99 and p99.9, allowed, denied, us of processor time a request that the server took ("-"
    without --pid), and that the client took.
 
-   --fill: every key is asked for once before the warm-up.  With --rate the client turns without sleeping, so its
+   --fill: every key is asked for once before the warm-up.  With --rate the client batches without sleeping, so its
    processor time says nothing then. */
 #include <getopt.h>
 #include <sys/epoll.h>
@@ -90,7 +89,7 @@ static void send_batch(struct client *client, struct connection *connection, uin
     const ssize_t sent =
         send(connection->socket, tape->bytes + connection->next * tape->request_size, size, MSG_NOSIGNAL);
     if (sent < 0) fail("cannot send", strerror(errno), TEXT_SIZE);
-    if ((size_t)sent != size) fail("a socket did not take a whole batch; ask for a smaller --pipeline", "", 0);
+    if ((size_t)sent != size) fail("a socket did not take a whole group; ask for a smaller --pipeline", "", 0);
     connection->next += count;
     connection->waits_for = count;
     connection->began_ns = began_ns;

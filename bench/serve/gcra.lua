@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- gcra.lua - GCRA as one writes it for Redis: the theoretical arrival time of a key, in us, gone when it is past.
+-- GCRA as one writes it for Redis: the theoretical arrival time of a key, in us, gone when it is past.
 -- KEYS[1]; ARGV: max_burst count period_s, as CL.THROTTLE has them.  The five integers of CL.THROTTLE.
 local limit = tonumber(ARGV[1]) + 1
 local period_us = tonumber(ARGV[3]) * 1000000

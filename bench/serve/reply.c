@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   reply.c - RESP and HTTP answers, measured out to the byte.
+   RESP and HTTP answers, measured out to the byte.
 
-   May touch: nothing.  Promises: an answer that is not as it should be is never counted: an error, a verdict that is
-   neither word, a status that is neither 2xx nor 429, a body without a length.  Leaves to others: sockets, how many. */
+   An answer that is not as it should be is never counted: an error, a verdict that is neither word, a status that is
+   neither 2xx nor 429, a body without a length. */
 #include "reply.h"
 
 #include <limits.h>

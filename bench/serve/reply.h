@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   reply.h - is it a well-formed answer, and does it allow?  See reply.c. */
+   Is it a well-formed answer, and does it allow?  See reply.c. */
 #ifndef WEIR_BENCH_REPLY_H
 #define WEIR_BENCH_REPLY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   sockets.h - loopback sockets for the load client and the bare server: "ADDRESS:PORT" or the path of a Unix socket.
+   Loopback sockets for the load client and the bare server: "ADDRESS:PORT" or the path of a Unix socket.
 
-   May touch: sockets.  Promises: a socket that works, or a reason and exit status 1.  Leaves to others: bytes. */
+   A socket that works, or a reason and exit status 1. */
 #ifndef WEIR_BENCH_SOCKETS_H
 #define WEIR_BENCH_SOCKETS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tape.c - all requests of a run, shuffled, so that nothing but sending them is left to do.
+   All requests of a run, shuffled, so that nothing but sending them is left to do.
 
        | request | request | ... | request |      a connection begins somewhere, sends so many in a row, and goes on
                                                   from the beginning at the end
@@ -9,7 +9,7 @@
    has paid its debt when it comes again; with `owing` it is ten an hour, ten thousand at once, and none has.  Those are
    other keys: what they owe would be owed under the other limit, too, and all would be refused.
 
-   May touch: the heap.  Promises: the same tape for the same order.  Leaves to others: sending (client.c). */
+   The same tape for the same order. */
 #include "tape.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tape.h - the requests of a run, written before it begins.  See tape.c. */
+   The requests of a run, written before it begins.  See tape.c. */
 #ifndef WEIR_BENCH_TAPE_H
 #define WEIR_BENCH_TAPE_H
 

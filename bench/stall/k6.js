@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// k6.js - the same load by k6: an open model, with as many virtual users as the others have connections.
+// The same load by k6: an open model, with as many virtual users as the others have connections.
 import http from 'k6/http';
 
 export const options = {

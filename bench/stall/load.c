@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   load.c - an open-loop load generator of one event loop: how long did each request take, and from when on?
+   An open-loop load generator of one event loop: how long did each request take, and from when on?
 
    A request has three beginnings.  DUE: when the rate wanted it (weir_due).  START: when weir let it start, which
    behind a stall is later, because no connection was free.  PLACE: place / rate after the first, as wrk2 counts.
    With a limit weir says when to start.  Without one (wrk2) each connection has its part of the rate, and sends what is
    late as soon as it can; its due time is its place.
 
-   May touch: sockets, epoll, the clock, the public functions of weir.  Promises: no more requests at a time than there
-   are connections; the last one is answered before it reports.  Leaves to others: the server and its stall (run).
+   No more requests at a time than there are connections; the last one is answered before it reports.
 
        load LIMIT|wrk2 RATE CONNECTIONS SECONDS PORT
            prints: requests, missed, then p50, p99 and max in ms from DUE, p99 from START, p99 and max from PLACE */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   clock.c - what the machine charges for knowing the time and for waking somebody up.
+   What the machine charges for knowing the time and for waking somebody up.
 
    Clocks are read as a limiter reads the one that it was opened with.  A ticker's floor is a load of shared memory.
 
@@ -7,8 +7,7 @@
    that lets one pass every 100 us.  How often a thread gave up its processor in a wait is counted by the system
    (ru_nvcsw): 1 is one sleep, by one system call.
 
-   May touch: limiters, one thread, the clock.  Promises: bare sleeps and waits take turns.  Leaves to others: what
-   comes of it (pace.c). */
+   Bare sleeps and waits take turns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   crew.c - threads that all do one thing, again and again, for a while.
+   Threads that all do one thing, again and again, for a while.
 
    All are there and warm before the first begins: they sleep until they are told to go.  Each looks at the clock now
    and then, and ends by itself: among a thousand that are busy, whoever should tell them to stop would wait his turn.
 
-   May touch: threads, the clock, what the system counts of the process.  Promises: what is measured holds nothing of
-   making threads or of their first call.  Leaves to others: what is done. */
+   What is measured holds nothing of making threads or of their first call. */
 #include "weir-bench/crew.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   crew.h - threads that all do one thing, again and again, for a while.
+   Threads that all do one thing, again and again, for a while.
 
    See crew.c. */
 #ifndef WEIR_BENCH_CREW_H

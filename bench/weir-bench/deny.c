@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   deny.c - what a refusal costs: one limiter that refuses everybody, asked by all threads.
+   What a refusal costs: one limiter that refuses everybody, asked by all threads.
 
    The floor is what no refusal can do without: a load of the word that all share, and a comparison with a time.  The
    clock has a row too, because it is most of what the usual way costs.
 
-   May touch: limiters, leases, threads.  Promises: every call was refused, or it fails.  Leaves to others: running the
-   loops (loops.c). */
+   Every call was refused, or it fails. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

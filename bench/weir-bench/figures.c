@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   figures.c - figures of several rounds: the middle, how far they lie apart, and how that is shown.
+   Figures of several rounds: the middle, how far they lie apart, and how that is shown.
 
-   May touch: stdout, stderr.  Promises: ratios are of figures of the same round.  Leaves to others: measuring. */
+   Ratios are of figures of the same round. */
 #include "weir-bench/figures.h"
 
 #include <math.h>

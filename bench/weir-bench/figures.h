@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   figures.h - figures of several rounds: the middle, how far they lie apart, and how that is shown.
+   Figures of several rounds: the middle, how far they lie apart, and how that is shown.
 
    See figures.c. */
 #ifndef WEIR_BENCH_FIGURES_H

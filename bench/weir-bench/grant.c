@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   grant.c - what a permit costs, where one limiter is asked by all threads and never refuses.
+   What a permit costs, where one limiter is asked by all threads and never refuses.
 
    Floors are what each way cannot do without: a lease a comparison and a subtraction in memory of the thread's own, the
    word a compare-and-swap of a word that all share, asking without a time a reading of the clock.
@@ -8,8 +8,7 @@
    So its readings are counted as renewals, by the permits that are left in it before each call, in a loop of its own:
    looking would slow down the loop that is measured.
 
-   May touch: limiters, leases, threads.  Promises: every call was granted, or it fails.  Leaves to others: running the
-   loops (loops.c). */
+   Every call was granted, or it fails. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

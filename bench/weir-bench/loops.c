@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   loops.c - short loops that take turns, round by round, with more and more threads.
+   Short loops that take turns, round by round, with more and more threads.
 
    In a round each loop has its turn, so that a machine that is slower for a second is slower for all.
 
-   May touch: threads, limiters.  Promises: every call was answered as expected, or it fails.  Leaves to others: what
-   the loops do, what to print. */
+   Every call was answered as expected, or it fails. */
 #include "weir-bench/loops.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   loops.h - short loops that take turns, round by round, with more and more threads.
+   Short loops that take turns, round by round, with more and more threads.
 
    See loops.c. */
 #ifndef WEIR_BENCH_LOOPS_H

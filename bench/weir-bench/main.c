@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   main.c - weir-bench: what this machine makes of limits, beside what it charges for their parts.
+   Weir-bench: what this machine makes of limits, beside what it charges for their parts.
 
-   May touch: argv, stdout.  Promises: no figure without the floor that was measured in turns with it; ratios are of
-   figures of the same round.  Leaves to others: measuring and printing (a file for each section, see sections.h). */
+   No figure without the floor that was measured in turns with it; ratios are of figures of the same round. */
 #include "weir-bench/sections.h"
 
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pace.c - does a limiter hold a rate, how late is each operation, and what does that cost?
+   Does a limiter hold a rate, how late is each operation, and what does that cost?
 
    So many threads ask one limiter for a permit and wait for it, each through a lease of its own, and do nothing else.
    Lateness is the clock after the call less the start in the decision.  That start moves when the work falls behind by
@@ -12,8 +12,7 @@
    The clock is looked at after every operation as long as these are few, and else after some at random, by both alike:
    measuring must not cost more than pacing.  What is done between two looks surely happened between them.
 
-   May touch: limiters, leases, threads, the clock.  Promises: nothing shared is written by the harness.  Leaves to
-   others: figures (pace_sum.c), printing (pace_print.c). */
+   Nothing shared is written by the harness. */
 #include "weir-bench/pace.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pace.h - pacing: what is measured, and what is shown of it.
+   Pacing: what is measured, and what is shown of it.
 
        pace.c    the threads, by a limiter and by bare sleeps      pace_sum.c    figures of a run
        window.c  the worst window                                  pace_print.c  words and JSON */

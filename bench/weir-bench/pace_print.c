@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   pace_print.c - pacing in words, and as JSON.
+   Pacing in words, and as JSON.
 
-   May touch: stdout.  Promises: units everywhere.  Leaves to others: measuring. */
+   Units everywhere. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pace_sum.c - what comes of the notes of all threads.
+   What comes of the notes of all threads.
 
    The error is of all that surely began by the last look before the end, over the time since the first: what begins
    once the time is over is not counted, as nobody waits for it.  Of an interval that goes on then, its share is.
@@ -8,7 +8,7 @@
    and should be a period of the rate.  Else it is between two that follow each other in one thread, and should be what
    the schedule has between them.
 
-   May touch: the notes.  Promises: only what was measured.  Leaves to others: printing. */
+   Only what was measured. */
 #include "weir-bench/pace_sum.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pace_sum.h - what each thread that paces writes down, and what comes of it.
+   What each thread that paces writes down, and what comes of it.
 
    See pace_sum.c. */
 #ifndef WEIR_BENCH_PACE_SUM_H

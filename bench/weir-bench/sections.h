@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   sections.h - the parts of weir-bench: what this machine makes of limits, beside what it charges for their parts.
+   The parts of weir-bench: what this machine makes of limits, beside what it charges for their parts.
 
        main.c     options, which sections, the time of each      grant.c  permits, given by all ways
        crew.c     threads that all do one thing for a while      deny.c   refusals

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   table.c - what a decision for one of many keys costs, and how much memory a key needs.
+   What a decision for one of many keys costs, and how much memory a key needs.
 
    What a table cannot do without is one access to memory that is in no cache, and one atomic write there.  So the floor
    is just that: a swap in a random cache line, one by one, or 32 lines asked for before the first is touched.  Floors
@@ -15,8 +15,7 @@
    All keys are filled in before, with so much that none is idle again meanwhile; so a call finds its key and writes its
    time, and no call is refused.
 
-   May touch: memory as large as the table twice, threads, the clock.  Promises: every call was answered as expected, or
-   it fails.  Leaves to others: what to print. */
+   Every call was answered as expected, or it fails. */
 #include "weir-bench/table.h"
 
 #include <stdlib.h>

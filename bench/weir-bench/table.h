@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   table.h - a state for each of very many keys.
+   A state for each of very many keys.
 
    See table.c; table_fill.c puts keys into it, table_print.c prints what came of it. */
 #ifndef WEIR_BENCH_TABLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   table_fill.c - keys for a table, and how many of them find room.
+   Keys for a table, and how many of them find room.
 
-   May touch: the table.  Promises: no key comes twice.  Leaves to others: what is asked of it (table.c). */
+   No key comes twice. */
 #include "weir-bench/table_fill.h"
 
 #include <string.h>

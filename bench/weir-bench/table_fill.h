@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   table_fill.h - keys for a table, and how many of them find room.
+   Keys for a table, and how many of them find room.
 
    See table_fill.c. */
 #ifndef WEIR_BENCH_TABLE_FILL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   table_print.c - tables in words, and as JSON.
+   Tables in words, and as JSON.
 
-   May touch: stdout.  Promises: ratios are of figures of the same round.  Leaves to others: measuring. */
+   Ratios are of figures of the same round. */
 #include <stdio.h>
 
 #include "plan/write.h"

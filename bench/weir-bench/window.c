@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   window.c - were there ever more in a window than may be?
+   Were there ever more in a window than may be?
 
    Nobody knows when exactly something started: a thread may lose its processor between its start and the next look at
    the clock.  Known is a time before and a time after.  So it counts in a window only when it started there for sure,
@@ -12,7 +12,7 @@
 
    so a tree over i holds the greatest below each knot, and what has been added to all below it.
 
-   May touch: memory.  Promises: exact but for rounding in floating point.  Leaves to others: what the bound is. */
+   Exact but for rounding in floating point. */
 #include "weir-bench/window.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   window.h - were there ever more in a window than may be?
+   Were there ever more in a window than may be?
 
    See window.c. */
 #ifndef WEIR_BENCH_WINDOW_H

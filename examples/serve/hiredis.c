@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   hiredis.c - lets through those lines of stdin that may pass: a limit for each client, the first word of the line.
+   Lets through those lines of stdin that may pass: a limit for each client, the first word of the line.
    Asks for up to 64 lines at a time, in one packet.
 
        cc hiredis.c -o limited $(pkg-config --cflags --libs hiredis)

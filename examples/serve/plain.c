@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   plain.c - asks weir without any library: one line out, one array back.
+   Asks weir without any library: one line out, one array back.
 
        cc plain.c -o plain && ./plain 9347 user:42 && echo go
 

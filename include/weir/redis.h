@@ -109,9 +109,9 @@ WEIR_API void weir_engine_batch(weir_engine *, weir_engine_ask *, size_t n);
 enum { WEIR_ENGINE_MAX = 4096 };
 WEIR_API void weir_engine_begin(weir_engine *, weir_engine_ask *, size_t n, weir_instant now);
 
-/* What to wait for before weir_engine_turn.  Returns how many descriptors to watch, and fills in up to `most`; *wait_ns
-   is the longest wait, WEIR_FOREVER if no request is in progress.  Any call on the handle may change the descriptors; a
-   closed one is out of its epoll set already. */
+/* What to wait for before weir_engine_process.  Returns how many descriptors to watch, and fills in up to `most`;
+   *wait_ns is the longest wait, WEIR_FOREVER if no request is in progress.  Any call on the handle may change the
+   descriptors; a closed one is out of its epoll set already. */
 typedef struct {
     int descriptor;
     bool reads, writes; /* wait until it is readable, writable */
@@ -121,7 +121,7 @@ WEIR_API size_t weir_engine_events(weir_engine *, weir_instant now, weir_engine_
 
 /* Reads the replies that have arrived, then lets the failure mode decide requests whose deadline has passed.  A reply
    that comes later is discarded. */
-WEIR_API void weir_engine_turn(weir_engine *, weir_instant now);
+WEIR_API void weir_engine_process(weir_engine *, weir_instant now);
 
 /* Ends requests early: the failure mode decides those of this array, as given to weir_engine_begin, that are not
    decided. */

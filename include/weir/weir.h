@@ -1,4 +1,4 @@
-/* weir.h - a rate limiter: may this operation start now, and if not, when?
+/* A rate limiter: may this operation start now, and if not, when?
    SPDX-License-Identifier: MIT
 
    A program that admits 20 requests at once and then 10 a second (link it with -lweir):

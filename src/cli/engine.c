@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   engine.c - weir engine: puts weir's functions into Redis or Valkey, and looks whether all is there.
+   weir engine: puts weir's functions into Redis or Valkey, and looks whether all is there.
 
-   May touch: argv, the engine, the standard streams.  Promises: a line for each server, of what is there and what was
-   done; exit status 0 all is well, 1 it is not, 2 trouble.  Leaves to others: the engine (weir/redis.h), which knows
-   what is wrong. */
+   A line for each server, of what is there and what was done; exit status 0 all is well, 1 it is not, 2 trouble. */
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>

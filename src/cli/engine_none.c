@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   engine_none.c - weir engine, weir take --engine and weir replay --charge, where weir was built without hiredis: say
+   weir engine, weir take --engine and weir replay --charge, where weir was built without hiredis: say
    so.
 
-   May touch: stderr.  Promises: exit status 2, and nothing is taken or charged.  Leaves to others: nothing. */
+   Exit status 2, and nothing is taken or charged. */
 #include "cli/replay/charge.h"
 #include "cli/take/take.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   main.c - the command `weir`: a table of commands.
+   The command `weir`: a table of commands.
 
-   May touch: argv, stdout, stderr.  Promises: exit status 0 done, 1 refused, 2 trouble.  Leaves to others: the
-   commands, a file each. */
+   Exit status 0 done, 1 refused, 2 trouble. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   serve.c - weir serve: decisions for everything that cannot link a C library.
+   weir serve: decisions for everything that cannot link a C library.
 
-   May touch: argv, stderr.  Promises: exit status 0 when all that came was answered, 2 trouble.  Leaves to others: the
-   service (serve/server.c). */
+   Exit status 0 when all that came was answered, 2 trouble. */
 #include "serve/server.h"
 
 #include <getopt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   serve_none.c - weir serve where it was built without its libraries: says so.
+   weir serve where it was built without its libraries: says so.
 
-   May touch: stderr.  Promises: exit status 2.  Leaves to others: nothing. */
+   Exit status 2. */
 #include "cli/common/arguments.h"
 
 static int run(int argc, char **argv)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   address_text.c - network addresses as text.
+   Network addresses as text.
 
-   May touch: its arguments.  Promises: what is written reads the same; one address has one text, however it came.
-   Leaves to others: whose address it is.  Source: RFC 4291 2.2, RFC 5952 4. */
+   What is written reads the same; one address has one text, however it came. */
 #include "format/address_text.h"
 
 #include <string.h>

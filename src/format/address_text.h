@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   address_text.h - network addresses as text, read and written without the system.
+   Network addresses as text, read and written without the system.
 
    See address_text.c. */
 #ifndef WEIR_FORMAT_ADDRESS_TEXT_H

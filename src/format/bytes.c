@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   bytes.c - numbers and strings of JSON, written and read.
+   Numbers and strings of JSON, written and read.
 
-   May touch: the memory of the bytes.  Promises: a number or string that does not fit is left out whole; what is read
-   back is one way of writing each number, so that a text that was read and is written again is the same.  Leaves to
-   others: what the texts mean. */
+   A number or string that does not fit is left out whole; what is read back is one way of writing each number, so that
+   a text that was read and is written again is the same. */
 #include "format/bytes.h"
 
 enum { DELETE = 0x7F };

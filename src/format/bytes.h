@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   bytes.h - writes into memory of a fixed size that somebody else holds.
+   Writes into memory of a fixed size that somebody else holds.
 
-   May touch: that memory.  Promises: never beyond its end; what does not fit is left out whole, and `full` stays set,
-   so that one look at the end is enough.  Leaves to others: where the memory comes from. */
+   Never beyond its end; what does not fit is left out whole, and `full` stays set, so that one look at the end is
+   enough. */
 #ifndef WEIR_FORMAT_BYTES_H
 #define WEIR_FORMAT_BYTES_H
 

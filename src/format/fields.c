@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   fields.c - a query or form (application/x-www-form-urlencoded), or one flat object of JSON (RFC 8259), to fields.
+   A query or form (application/x-www-form-urlencoded), or one flat object of JSON (RFC 8259), to fields.
 
        limit=api&key=a%20b&cost=2          {"limit": "api", "key": "a b", "cost": [2, 1000]}
 
-   May touch: the room, the fields and the problem.  Promises: reads each byte a bounded number of times, without
-   recursion; each byte is of a field or refused at its column; a number that is taken is the one that was sent.  Leaves
-   to others: which fields there are. */
+   Reads each byte a bounded number of times, without recursion; each byte is of a field or refused at its column; a
+   number that is taken is the one that was sent. */
 #include "format/fields.h"
 
 enum { NO_DIGIT = 16 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   fields.h - named values as clients send them: a query or form (a=b&c=d), or a flat object of JSON.
+   Named values as clients send them: a query or form (a=b&c=d), or a flat object of JSON.
 
    See fields.c. */
 #ifndef WEIR_FORMAT_FIELDS_H

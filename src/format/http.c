@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   http.c - HTTP/1.1 and 1.0 (RFC 9112): requests by http_parser, answers.
+   HTTP/1.1 and 1.0 (RFC 9112): requests by http_parser, answers.
 
    http_parser finds the parts of the head and knows Connection and Content-Length; it is stopped where the head ends,
    and the body is what follows.  As distributions build it (HTTP_PARSER_STRICT=0) it lets pass what proxies read in
@@ -7,9 +7,8 @@
    line, any bytes in the target.  All of that is refused here, and so is a body without one clear length: what one
    reader takes for a request must not be two for another.
 
-   May touch: the request and the bytes of the answer.  Promises: reads no byte behind the request, and not more than
-   HTTP_HEAD_MAX to find where its head ends; once bad, it is bad with any bytes behind it.  Leaves to others: what the
-   paths are, and which hosts may be named. */
+   Reads no byte behind the request, and not more than HTTP_HEAD_MAX to find where its head ends; once bad, it is bad
+   with any bytes behind it. */
 #define http_method http_parser_method /* both names are ours, too */
 #define HTTP_REQUEST HTTP_PARSER_REQUEST
 #include <http_parser.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   http.h - HTTP/1.1, sans IO: bytes to requests (by http_parser), answers to bytes.
+   HTTP/1.1, sans IO: bytes to requests (by http_parser), answers to bytes.
 
    See http.c.  A request is read from its first byte each time, so nothing is remembered between two
    arrivals. */

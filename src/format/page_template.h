@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   page_template.h - a page as it is built in: its HTML with all that it names and uPlot, cut where data goes.
-
-   May touch: nothing.  Promises: nothing.  Leaves to others: which page; the build makes the functions that give one
-   (cmake/embed_page.cmake). */
+   A page as it is built in: its HTML with all that it names and uPlot, cut where data goes. */
 #ifndef WEIR_FORMAT_PAGE_TEMPLATE_H
 #define WEIR_FORMAT_PAGE_TEMPLATE_H
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   resp.c - the protocol of Redis: commands as arrays of bulk strings or as a line, answers of RESP2 and RESP3.
+   The protocol of Redis: commands as arrays of bulk strings or as a line, answers of RESP2 and RESP3.
 
        *3\r\n$9\r\nWEIR.TAKE\r\n$3\r\napi\r\n$4\r\nacme\r\n        WEIR.TAKE api "acme"\r\n
 
    Lengths are decimal, without a sign or zeros in front; lines of arrays end in \r\n.  In a line words are parted by
    blanks, a word may stand in "..." or '...'; escapes are not read, since arguments are borrowed from what arrived.
 
-   May touch: the command and the bytes of the answer.  Promises: reads no byte twice and none behind the command; says
-   RESP_MORE only of what more bytes can make a command within the limits; once bad, it is bad with any bytes behind it.
-   Leaves to others: what the commands are. */
+   Reads no byte twice and none behind the command; says RESP_MORE only of what more bytes can make a command within the
+   limits; once bad, it is bad with any bytes behind it. */
 #include "format/resp.h"
 
 enum { ARGUMENT_SIZE_MIN = 6 }; /* $0\r\n\r\n */

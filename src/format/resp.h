@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   resp.h - the protocol of Redis (RESP2 and RESP3), sans IO: bytes to commands, answers to bytes.
+   The protocol of Redis (RESP2 and RESP3), sans IO: bytes to commands, answers to bytes.
 
    See resp.c.  A command is read from its first byte each time, so nothing is remembered between two
    arrivals. */

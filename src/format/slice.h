@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   slice.h - some bytes of a text that somebody else holds.
+   Some bytes of a text that somebody else holds.
 
-   May touch: nothing.  Promises: nothing; not NUL-terminated.  Leaves to others: how long the bytes live. */
+   Nothing; not NUL-terminated. */
 #ifndef WEIR_FORMAT_SLICE_H
 #define WEIR_FORMAT_SLICE_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
-   decide.c - who decides: a table of this process, or the engine that is shared with other servers.
+   Who decides: a table of this process, or the engine that is shared with other servers.
 
        item.under -> table    keyed_take_announced, keyed_ask
-                  -> shared   "NAME|KEY" -> engine_ask_begin, all that a turn has of them at once
+                  -> shared   "NAME|KEY" -> engine_ask_begin, all that a batch has of them at once
 
    In a table each key's place is on its way to the cache when its question is queued.  Questions of one limit each that
    lie one behind the other in the same table are asked together; lists of limits, looks and charges one at a time.  All
-   are asked at the turn's time.
+   are asked at the batch's time.
 
-   To the engine all questions of a turn go together.  Nobody waits for them: what it does not answer at once is parked
+   To the engine all questions of a batch go together.  Nobody waits for them: what it does not answer at once is parked
    (park.c), and the others' requests go on.
    What is asked of either is asked in the order in which it came, and neither knows of the other's limits, so nobody
    can tell from the answers where one batch ended and the next began.
@@ -17,8 +17,7 @@
 
    A name has no "|", and a text has no name: nobody reaches another limit's state by a clever key.
 
-   May touch: the turn's scratch, the tables, the worker's handle.  Promises: every question has an answer.  Leaves to
-   others: the queue and the answers (turn.c), where a limit is kept (place.c). */
+   Every question has an answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,26 +36,26 @@ struct asker {
     struct secrets secrets; /* as of the number */
     uint64_t secrets_number;
     uint64_t secret_due_ns, secret_again_ns; /* asked for again, at the next tick; for a receipt */
-    unsigned number[TURN_ASKS];              /* of the queue */
-    uint64_t full_ns[TURN_ASKS];             /* by the queue's numbers */
+    unsigned number[BATCH_ASKS];             /* of the queue */
+    uint64_t full_ns[BATCH_ASKS];            /* by the queue's numbers */
 };
 
 /* ---- the way to the engine ---- */
 
-static void close_asker(struct turn *turn, void (*leave)(struct engine *, weir_engine *))
+static void close_asker(struct batch *batch, void (*leave)(struct engine *, weir_engine *))
 {
-    if (turn->asker == NULL) return;
-    park_close(turn);
-    leave(turn->asker->engine, turn->asker->handle);
-    engine_release(turn->asker->engine);
-    secrets_close(&turn->asker->secrets);
-    free(turn->asker);
-    turn->asker = NULL;
+    if (batch->asker == NULL) return;
+    park_close(batch);
+    leave(batch->asker->engine, batch->asker->handle);
+    engine_release(batch->asker->engine);
+    secrets_close(&batch->asker->secrets);
+    free(batch->asker);
+    batch->asker = NULL;
 }
 
-void decide_close(struct turn *turn)
+void decide_close(struct batch *batch)
 {
-    close_asker(turn, engine_leave);
+    close_asker(batch, engine_leave);
 }
 
 /* Without memory for one nothing that is shared passes. */
@@ -71,43 +70,43 @@ static struct asker *open_asker(struct engine *engine)
 
 /* ---- the secret ---- */
 
-static void secret_asked(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+static void secret_asked(struct batch *batch, struct session *session, const weir_engine_ask *ask, void **memory)
 {
-    struct asker *asker = turn->asker;
-    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
+    struct asker *asker = batch->asker;
+    const uint64_t now_ns = batch->service->now_ns(batch->service->clock);
     (void)session, (void)memory;
     asker->secret_due_ns = now_ns + (ask->from == WEIR_FROM_ENGINE ? SECRET_EVERY_NS : SECRET_RETRY_NS);
 }
 
 /* It has changed when somebody says so by hand, or the engine has lost it: once a minute is soon enough. */
-static void look_at_secret(struct turn *turn)
+static void look_at_secret(struct batch *batch)
 {
-    struct asker *asker = turn->asker;
-    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
+    struct asker *asker = batch->asker;
+    const uint64_t now_ns = batch->service->now_ns(batch->service->clock);
     if (!mac_is_here() || now_ns < asker->secret_due_ns) return;
     asker->secret_due_ns = UINT64_MAX; /* until it is answered */
-    decide_alone(turn, NULL, &(struct decide_alone){.ask = {.verb = WEIR_ASK_SECRET}, .then = secret_asked});
+    decide_alone(batch, NULL, &(struct decide_alone){.ask = {.verb = WEIR_ASK_SECRET}, .then = secret_asked});
 }
 
-const struct secrets *decide_secrets(struct turn *turn)
+const struct secrets *decide_secrets(struct batch *batch)
 {
-    struct asker *asker = turn->asker;
+    struct asker *asker = batch->asker;
     char text[WEIR_ENGINE_SECRET_MAX];
     if (asker == NULL) return NULL;
     if (engine_secret(asker->handle, NULL) == asker->secrets_number) return &asker->secrets;
     asker->secrets_number = engine_secret(asker->handle, text);
     if (!secrets_read(&asker->secrets, text)) {
-        service_say(turn->service, "engine: the secret of receipts has another form than 32 characters or more, or "
-                                   "\"NEW OLD SECONDS\": each service settles only its own");
+        service_say(batch->service, "engine: the secret of receipts has another form than 32 characters or more, or "
+                                    "\"NEW OLD SECONDS\": each service settles only its own");
     }
     memset(text, 0, sizeof text);
     return &asker->secrets;
 }
 
-bool decide_secrets_again(struct turn *turn)
+bool decide_secrets_again(struct batch *batch)
 {
-    struct asker *asker = turn->asker;
-    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
+    struct asker *asker = batch->asker;
+    const uint64_t now_ns = batch->service->now_ns(batch->service->clock);
     if (asker == NULL || now_ns < asker->secret_again_ns) return false;
     asker->secret_again_ns = now_ns + HOST_SECOND_NS;
     return true;
@@ -116,66 +115,66 @@ bool decide_secrets_again(struct turn *turn)
 /* ---- one engine after the other ---- */
 
 /* The texts that were met are kept by the engine before. */
-void decide_follow(struct turn *turn)
+void decide_follow(struct batch *batch)
 {
-    struct engine *engine = turn->policy != NULL ? turn->policy->engine : NULL;
-    struct engine *before = turn->asker != NULL ? turn->asker->engine : NULL;
+    struct engine *engine = batch->policy != NULL ? batch->policy->engine : NULL;
+    struct engine *before = batch->asker != NULL ? batch->asker->engine : NULL;
     if (engine == before) return;
-    if (turn->asker != NULL) {
-        turn->asker->leaving = true;
-        park_finish(turn, turn->asker->handle);
+    if (batch->asker != NULL) {
+        batch->asker->leaving = true;
+        park_finish(batch, batch->asker->handle);
     }
-    plans_forget(turn->plans);
-    close_asker(turn, engine_leave_soon); /* others are to be served meanwhile */
-    turn->asker = open_asker(engine);
-    if (turn->asker != NULL) look_at_secret(turn);
+    plans_forget(batch->plans);
+    close_asker(batch, engine_leave_soon); /* others are to be served meanwhile */
+    batch->asker = open_asker(engine);
+    if (batch->asker != NULL) look_at_secret(batch);
 }
 
-void decide_tick(struct turn *turn)
+void decide_tick(struct batch *batch)
 {
-    turn_look_at_policy(turn);
-    if (turn->asker == NULL) return;
-    engine_tick(turn->asker->handle);
-    look_at_secret(turn);
+    batch_look_at_policy(batch);
+    if (batch->asker == NULL) return;
+    engine_tick(batch->asker->handle);
+    look_at_secret(batch);
 }
 
-uint64_t decide_events(struct turn *turn, weir_engine_watch *watch, size_t most_of_them, size_t *count)
+uint64_t decide_events(struct batch *batch, weir_engine_watch *watch, size_t most_of_them, size_t *count)
 {
     uint64_t wait_ns = WEIR_FOREVER;
     *count = 0;
-    if (turn->asker == NULL || turn->parked == NULL) return wait_ns;
-    *count = engine_ask_events(turn->asker->handle, turn->service->now_ns(turn->service->clock), watch, most_of_them,
+    if (batch->asker == NULL || batch->parked == NULL) return wait_ns;
+    *count = engine_ask_events(batch->asker->handle, batch->service->now_ns(batch->service->clock), watch, most_of_them,
                                &wait_ns);
     return wait_ns;
 }
 
-void decide_go_on(struct turn *turn)
+void decide_go_on(struct batch *batch)
 {
-    if (turn->asker != NULL) engine_ask_turn(turn->asker->handle, turn->service->now_ns(turn->service->clock));
-    park_answer(turn);
+    if (batch->asker != NULL) engine_ask_process(batch->asker->handle, batch->service->now_ns(batch->service->clock));
+    park_answer(batch);
 }
 
 /* ---- keys ---- */
 
-/* There is room in scratch for each request's: see turn_next_request. */
-weir_key decide_shared_key(struct turn *turn, const struct item *item)
+/* There is room in scratch for each request's: see batch_next_request. */
+weir_key decide_shared_key(struct batch *batch, const struct item *item)
 {
-    const size_t begin = turn->scratch.size;
-    if (item->named) bytes_text(&turn->scratch, item->policy_limit->name);
-    bytes_byte(&turn->scratch, between);
-    bytes_add(&turn->scratch, turn_key_plain(item));
-    const struct slice key = slice_from(bytes_slice(&turn->scratch), begin);
+    const size_t begin = batch->scratch.size;
+    if (item->named) bytes_text(&batch->scratch, item->policy_limit->name);
+    bytes_byte(&batch->scratch, between);
+    bytes_add(&batch->scratch, batch_key_plain(item));
+    const struct slice key = slice_from(bytes_slice(&batch->scratch), begin);
     return (weir_key){key.bytes, key.size};
 }
 
-void decide_expect(struct turn *turn, struct item *item, unsigned number)
+void decide_expect(struct batch *batch, struct item *item, unsigned number)
 {
-    weir_ask *ask = &turn->ask[number];
+    weir_ask *ask = &batch->ask[number];
     if (item->under.is_shared) {
-        ask->key = decide_shared_key(turn, item);
+        ask->key = decide_shared_key(batch, item);
     } else {
         ask->key = (weir_key){item->key.bytes, item->key.size};
-        turn->hash[number] = keyed_announce(item->under.table, ask->plan, ask->key);
+        batch->hash[number] = keyed_announce(item->under.table, ask->plan, ask->key);
     }
 }
 
@@ -186,116 +185,116 @@ static bool is_plain(const struct item *item)
     return item->each == NULL && !item->peek && !item->charge;
 }
 
-static void decide_one(struct turn *turn, unsigned number)
+static void decide_one(struct batch *batch, unsigned number)
 {
-    const struct item *item = &turn->item[number];
-    struct ask ask = {.now_ns = turn->now_ns, .cost = item->cost, .peek = item->peek, .charge = item->charge};
+    const struct item *item = &batch->item[number];
+    struct ask ask = {.now_ns = batch->now_ns, .cost = item->cost, .peek = item->peek, .charge = item->charge};
     if (item->each != NULL) {
-        struct item_each *each = &turn->each[item->each - turn->each];
+        struct item_each *each = &batch->each[item->each - batch->each];
         ask.each = each->cost;
         ask.end = each->end;
     }
-    turn->ask[number].decision = keyed_ask(item->under.table, item->under.plan, turn->ask[number].key, &ask);
+    batch->ask[number].decision = keyed_ask(item->under.table, item->under.plan, batch->ask[number].key, &ask);
 }
 
 /* Those from here on that a table decides; returns where the next is that it does not. */
-static unsigned decide_here(struct turn *turn, unsigned from)
+static unsigned decide_here(struct batch *batch, unsigned from)
 {
-    const struct item *first = &turn->item[from];
+    const struct item *first = &batch->item[from];
     weir_table *table = first->under.table;
     unsigned to = from;
-    while (to < turn->count && !turn->item[to].under.is_shared && turn->item[to].under.table == table &&
-           is_plain(&turn->item[to]))
+    while (to < batch->count && !batch->item[to].under.is_shared && batch->item[to].under.table == table &&
+           is_plain(&batch->item[to]))
         to++;
-    if (to == from) decide_one(turn, to++);
-    else keyed_take_announced(table, turn->ask + from, turn->hash + from, to - from, turn->now_ns);
+    if (to == from) decide_one(batch, to++);
+    else keyed_take_announced(table, batch->ask + from, batch->hash + from, to - from, batch->now_ns);
     return to;
 }
 
 /* ---- by the engine ---- */
 
-static weir_engine_ask shared_ask(const struct turn *turn, unsigned number)
+static weir_engine_ask shared_ask(const struct batch *batch, unsigned number)
 {
-    const struct item *item = &turn->item[number];
+    const struct item *item = &batch->item[number];
     const bool each = item->each != NULL;
     return (weir_engine_ask){.verb = item->peek     ? WEIR_ASK_PEEK
                                      : item->charge ? WEIR_ASK_CHARGE
                                                     : WEIR_ASK_TAKE,
                              .limit = engine_limit_inside(item->under.shared),
-                             .key = turn->ask[number].key,
+                             .key = batch->ask[number].key,
                              .cost = each ? item->each->cost : &item->cost,
                              .costs = each ? (unsigned)weir_plan_limits(item->under.plan) : 1};
 }
 
 /* end 0: it cannot be corrected, for the engine does not know of it. */
-void decide_answered(struct turn *turn, const weir_engine_ask *ask, unsigned number)
+void decide_answered(struct batch *batch, const weir_engine_ask *ask, unsigned number)
 {
-    const struct item *item = &turn->item[number];
-    weir_decision *decision = &turn->ask[number].decision;
+    const struct item *item = &batch->item[number];
+    weir_decision *decision = &batch->ask[number].decision;
     *decision = ask->decision;
     if (ask->from != WEIR_FROM_ENGINE) decision->end = 0;
     if (ask->from == WEIR_FROM_AWAY && !item->peek) {
-        struct stats_limit *limit = &turn->stats->limit[item->number];
+        struct stats_limit *limit = &batch->stats->limit[item->number];
         stats_add(decision->verdict == WEIR_ALLOW ? &limit->away_allowed : &limit->away_refused, 1);
     }
-    turn->asker->full_ns[number] = ask->full_ns;
+    batch->asker->full_ns[number] = ask->full_ns;
     if (decision->verdict != WEIR_ALLOW && !item->peek) {
-        keyed_count_refusal(turn->slots, (weir_key){item->key.bytes, item->key.size}, decision);
+        keyed_count_refusal(batch->slots, (weir_key){item->key.bytes, item->key.size}, decision);
     }
     if (item->each == NULL) return;
-    struct item_each *each = &turn->each[item->each - turn->each];
+    struct item_each *each = &batch->each[item->each - batch->each];
     for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) each->end[i] = decision->end;
 }
 
 /* [without memory for a way to the engine] */
-static void refuse(struct turn *turn, unsigned number)
+static void refuse(struct batch *batch, unsigned number)
 {
-    turn->ask[number].decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = HOST_SECOND_NS};
-    if (turn->asker != NULL) turn->asker->full_ns[number] = HOST_SECOND_NS;
+    batch->ask[number].decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = HOST_SECOND_NS};
+    if (batch->asker != NULL) batch->asker->full_ns[number] = HOST_SECOND_NS;
 }
 
 /* Without memory to keep them for later they have the away policy's answer now. */
-static void decide_shared(struct turn *turn, unsigned count)
+static void decide_shared(struct batch *batch, unsigned count)
 {
-    struct asker *asker = turn->asker;
-    struct park_batch *batch = park_batch_open(count);
-    for (unsigned i = 0; batch == NULL && i < count; i++) refuse(turn, asker->number[i]);
-    if (batch == NULL) return;
-    weir_engine_ask *asks = park_batch_asks(batch);
-    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
-    for (unsigned i = 0; i < count; i++) asks[i] = shared_ask(turn, asker->number[i]);
+    struct asker *asker = batch->asker;
+    struct park_group *group = park_group_open(count);
+    for (unsigned i = 0; group == NULL && i < count; i++) refuse(batch, asker->number[i]);
+    if (group == NULL) return;
+    weir_engine_ask *asks = park_group_asks(group);
+    const uint64_t now_ns = batch->service->now_ns(batch->service->clock);
+    for (unsigned i = 0; i < count; i++) asks[i] = shared_ask(batch, asker->number[i]);
     engine_ask_begin(asker->handle, asks, count, now_ns);
-    if (!park_batch_is_answered(batch) && park_begin(turn, batch, asker->number)) {
-        turn->parking = batch;
+    if (!park_group_is_answered(group) && park_begin(batch, group, asker->number)) {
+        batch->parking = group;
         return;
     }
     engine_ask_finish(asker->handle, asks, count, now_ns);
-    for (unsigned i = 0; i < count; i++) decide_answered(turn, &asks[i], asker->number[i]);
-    park_batch_close(turn, batch);
+    for (unsigned i = 0; i < count; i++) decide_answered(batch, &asks[i], asker->number[i]);
+    park_group_close(batch, group);
 }
 
-void decide_queue(struct turn *turn)
+void decide_queue(struct batch *batch)
 {
-    struct asker *asker = turn->asker;
+    struct asker *asker = batch->asker;
     unsigned shared = 0;
-    for (unsigned number = 0; number < turn->count;) {
-        if (!turn->item[number].under.is_shared) {
-            number = decide_here(turn, number);
+    for (unsigned number = 0; number < batch->count;) {
+        if (!batch->item[number].under.is_shared) {
+            number = decide_here(batch, number);
         } else if (asker == NULL) {
-            refuse(turn, number++);
+            refuse(batch, number++);
         } else {
             asker->number[shared++] = number++;
         }
     }
-    if (shared != 0) decide_shared(turn, shared);
+    if (shared != 0) decide_shared(batch, shared);
 }
 
 /* ---- what else is asked of who decides ---- */
 
-uint64_t decide_full_ns(const struct turn *turn, const struct item *item, const weir_decision *decision)
+uint64_t decide_full_ns(const struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     if (!item->under.is_shared) return weir_table_full_ns(item->under.table, item->under.plan, decision);
-    return turn->asker != NULL ? turn->asker->full_ns[item - turn->item] : decision_retry_ns(decision);
+    return batch->asker != NULL ? batch->asker->full_ns[item - batch->item] : decision_retry_ns(decision);
 }
 
 bool decide_correctable(const struct item *item, const weir_decision *decision)
@@ -305,58 +304,58 @@ bool decide_correctable(const struct item *item, const weir_decision *decision)
 
 /* ---- alone ---- */
 
-static void hear_away(struct turn *turn, struct session *session, const struct decide_alone *alone)
+static void hear_away(struct batch *batch, struct session *session, const struct decide_alone *alone)
 {
     weir_engine_ask ask = alone->ask;
     void *memory = alone->memory;
     ask.from = WEIR_FROM_AWAY;
     ask.decision = (weir_decision){.verdict = WEIR_DENY};
-    alone->then(turn, session, &ask, &memory);
+    alone->then(batch, session, &ask, &memory);
     free(memory);
 }
 
-void decide_alone(struct turn *turn, struct session *session, const struct decide_alone *alone)
+void decide_alone(struct batch *batch, struct session *session, const struct decide_alone *alone)
 {
-    const bool can = turn->asker != NULL && !turn->asker->leaving;
-    struct park_batch *batch = can ? park_alone_open(alone) : NULL;
-    if (batch == NULL) {
-        hear_away(turn, session, alone);
+    const bool can = batch->asker != NULL && !batch->asker->leaving;
+    struct park_group *group = can ? park_alone_open(alone) : NULL;
+    if (group == NULL) {
+        hear_away(batch, session, alone);
         return;
     }
-    engine_ask_begin(turn->asker->handle, park_batch_asks(batch), 1, turn->service->now_ns(turn->service->clock));
-    if (!park_batch_is_answered(batch)) {
-        park_keep_alone(turn, batch, session);
+    engine_ask_begin(batch->asker->handle, park_group_asks(group), 1, batch->service->now_ns(batch->service->clock));
+    if (!park_group_is_answered(group)) {
+        park_keep_alone(batch, group, session);
         return;
     }
-    park_hear(turn, batch, session);
-    park_batch_close(turn, batch);
+    park_hear(batch, group, session);
+    park_group_close(batch, group);
 }
 
-static void forgotten(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+static void forgotten(struct batch *batch, struct session *session, const weir_engine_ask *ask, void **memory)
 {
     struct item *item = *memory;
     const bool done = ask->from == WEIR_FROM_ENGINE && ask->decision.verdict == WEIR_ALLOW;
     const weir_decision decision = {.verdict = done ? WEIR_ALLOW : WEIR_DENY};
     item->session = session;
-    if (session != NULL) item->answer(turn, item, &decision);
+    if (session != NULL) item->answer(batch, item, &decision);
 }
 
-void decide_forget(struct turn *turn, const struct item *item)
+void decide_forget(struct batch *batch, const struct item *item)
 {
     if (!item->under.is_shared) {
-        keyed_forget(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, turn->now_ns);
-        item->answer(turn, item, &(weir_decision){.verdict = WEIR_ALLOW});
+        keyed_forget(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, batch->now_ns);
+        item->answer(batch, item, &(weir_decision){.verdict = WEIR_ALLOW});
         return;
     }
     struct item *kept = malloc(sizeof *kept);
     if (kept == NULL) {
-        item->answer(turn, item, &(weir_decision){.verdict = WEIR_DENY});
+        item->answer(batch, item, &(weir_decision){.verdict = WEIR_DENY});
         return;
     }
     *kept = *item;
     const weir_engine_ask ask = {.verb = WEIR_ASK_FORGET,
                                  .limit = engine_limit_inside(item->under.shared),
-                                 .key = decide_shared_key(turn, item)};
-    decide_alone(turn, item->session,
+                                 .key = decide_shared_key(batch, item)};
+    decide_alone(batch, item->session,
                  &(struct decide_alone){.ask = ask, .shared = item->under.shared, .then = forgotten, .memory = kept});
 }

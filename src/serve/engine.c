@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine.c - an engine that many servers share, as the file names it.
+   An engine that many servers share, as the file names it.
 
        policy --share--> engine { first handle } <--join-- a handle for each worker
        policy, plans --share--> engine_limit
@@ -9,8 +9,7 @@
    What was used is in the engine itself, so that nothing is lost by that but permits that were in leases, which are
    given back, and what was let through while it was away.
 
-   May touch: the engine by weir/redis.h, stderr, the service's events.  Promises: settings are copied.  Leaves to
-   others: which limits are kept there (place.c), asking (decide.c). */
+   Settings are copied. */
 #include "serve/engine.h"
 
 #include <stdio.h>
@@ -286,9 +285,9 @@ size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch
     return handle != NULL ? weir_engine_events(handle, (weir_instant){now_ns}, watch, most, wait_ns) : 0;
 }
 
-void engine_ask_turn(weir_engine *handle, uint64_t now_ns)
+void engine_ask_process(weir_engine *handle, uint64_t now_ns)
 {
-    if (handle != NULL) weir_engine_turn(handle, (weir_instant){now_ns});
+    if (handle != NULL) weir_engine_process(handle, (weir_instant){now_ns});
 }
 
 void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns)

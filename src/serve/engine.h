@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine.h - an engine (Redis, Valkey) that many servers share, as the file names it.
+   An engine (Redis, Valkey) that many servers share, as the file names it.
 
        struct engine         the file's engine: its settings and its first handle; of policies that follow each other
        struct engine_limit   a limit as the engine has it; of a policy, or of a worker's texts
@@ -53,7 +53,7 @@ void engine_read_stats(struct engine *engine, weir_engine_stats *stats);
 void engine_ask_begin(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
 size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch *watch, size_t most,
                          uint64_t *wait_ns);
-void engine_ask_turn(weir_engine *handle, uint64_t now_ns);
+void engine_ask_process(weir_engine *handle, uint64_t now_ns);
 void engine_ask_finish(weir_engine *handle, weir_engine_ask *asks, size_t count, uint64_t now_ns);
 
 /* As weir_engine_secret; 0 of a handle that is NULL. */

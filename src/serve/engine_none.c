@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   engine_none.c - the engine where weir was built without hiredis: says so.
+   The engine where weir was built without hiredis: says so.
 
-   May touch: nothing.  Promises: a file that names an engine is refused, never served without.  Leaves to others:
-   nothing. */
+   A file that names an engine is refused, never served without. */
 #include "api/error.h"
 #include "serve/engine.h"
 
@@ -81,7 +80,7 @@ size_t engine_ask_events(weir_engine *handle, uint64_t now_ns, weir_engine_watch
     return 0;
 }
 
-void engine_ask_turn(weir_engine *handle, uint64_t now_ns)
+void engine_ask_process(weir_engine *handle, uint64_t now_ns)
 {
     (void)handle, (void)now_ns;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   handle.c - the whole service without a socket: bytes of a session in, whole requests taken, answers queued.
+   The whole service without a socket: bytes of a session in, whole requests taken, answers queued.
 
-   May touch: the turn and the session.  Promises: takes no more than there is, and none of what came behind a request
-   that ends the session; the same answers however the bytes are split.  Leaves to others: what bytes are (resp.c,
-   http.c), what requests mean (resp/commands.c, http/routes.c), the rest of a request that is not whole (conn.c). */
+   Takes no more than there is, and none of what came behind a request that ends the session; the same answers however
+   the bytes are split. */
 #include <stdio.h>
 
 #include "core/num.h"
@@ -16,76 +15,76 @@ enum { BYTES_OF_WORK = 512 }; /* are read in the time of a question */
    more. */
 enum { UNKNOWN_RESP_MAX = 1 << 10, UNKNOWN_HTTP_MAX = 24 << 10 };
 
-static void note(struct turn *turn, const char *protocol, const char *problem)
+static void note(struct batch *batch, const char *protocol, const char *problem)
 {
     char line[NOTES_LINE_MAX];
-    if (!notes_may_add(turn)) return;
+    if (!notes_may_add(batch)) return;
     snprintf(line, sizeof line, "%s: %s", protocol, problem);
-    notes_add(turn, line);
+    notes_add(batch, line);
 }
 
 /* Nothing is answered that was not asked in this protocol: see resp.h. */
-static void end_foreign(struct turn *turn, struct session *session)
+static void end_foreign(struct batch *batch, struct session *session)
 {
     session->closing = true;
-    stats_add(&turn->stats->errors, 1);
-    note(turn, "RESP", "closed: this is HTTP, or another protocol");
+    stats_add(&batch->stats->errors, 1);
+    note(batch, "RESP", "closed: this is HTTP, or another protocol");
 }
 
-static void end_bad(struct turn *turn, struct session *session, const char *problem)
+static void end_bad(struct batch *batch, struct session *session, const char *problem)
 {
-    turn_settle_queue(turn);
-    struct bytes *out = turn_reply(turn, session, TURN_REPLY);
+    batch_settle_queue(batch);
+    struct bytes *out = batch_reply(batch, session, BATCH_REPLY);
     bytes_text(out, "-ERR ");
     bytes_text(out, problem);
     bytes_text(out, "\r\n");
-    stats_add(&turn->stats->errors, 1);
-    note(turn, "RESP", problem);
+    stats_add(&batch->stats->errors, 1);
+    note(batch, "RESP", problem);
     session->closing = true;
 }
 
 /* Each returns how many bytes it took; 0: none yet, or nothing more. */
-static size_t take_resp(struct turn *turn, struct session *session, struct slice bytes)
+static size_t take_resp(struct batch *batch, struct session *session, struct slice bytes)
 {
     struct resp_command command;
     const char *problem = NULL;
     switch (resp_read(bytes, &command, &problem)) {
     case RESP_COMMAND:
-        if (command.count == 0 || resp_command(turn, session, &command)) return command.size;
+        if (command.count == 0 || resp_command(batch, session, &command)) return command.size;
         return 0; /* it comes again when what stands before it is answered */
     case RESP_BAD:
-        end_bad(turn, session, problem);
+        end_bad(batch, session, problem);
         return 0;
     case RESP_FOREIGN:
-        end_foreign(turn, session);
+        end_foreign(batch, session);
         return 0;
     default:
-        if (bytes.size > UNKNOWN_RESP_MAX && !turn_knows(turn, session)) {
-            end_bad(turn, session, "Protocol error: unauthenticated: a command has at most 1024 bytes before AUTH");
+        if (bytes.size > UNKNOWN_RESP_MAX && !batch_knows(batch, session)) {
+            end_bad(batch, session, "Protocol error: unauthenticated: a command has at most 1024 bytes before AUTH");
         }
         return 0;
     }
 }
 
-static void end_bad_http(struct turn *turn, struct session *session, const struct http_problem *problem)
+static void end_bad_http(struct batch *batch, struct session *session, const struct http_problem *problem)
 {
-    turn_settle_queue(turn);
-    struct bytes *out = turn_reply(turn, session, TURN_REPLY);
+    batch_settle_queue(batch);
+    struct bytes *out = batch_reply(batch, session, BATCH_REPLY);
     http_start(out, problem->status, false);
     http_body(out, "text/plain; charset=utf-8", slice_of(problem->words), false);
-    stats_add(&turn->stats->errors, 1);
-    note(turn, "HTTP", problem->words);
+    stats_add(&batch->stats->errors, 1);
+    note(batch, "HTTP", problem->words);
     session->closing = true;
 }
 
 /* Who waits for this before the body is sent gets it once: when the body has begun nobody waits any more. */
-static void go_on(struct turn *turn, struct session *session)
+static void go_on(struct batch *batch, struct session *session)
 {
-    turn_settle_queue(turn);
-    http_continue(turn_reply(turn, session, TURN_REPLY));
+    batch_settle_queue(batch);
+    http_continue(batch_reply(batch, session, BATCH_REPLY));
 }
 
-static size_t take_http(struct turn *turn, struct session *session, struct slice bytes)
+static size_t take_http(struct batch *batch, struct session *session, struct slice bytes)
 {
     static const struct http_problem too_much = {
         .status = 413, .words = "the first request of a connection has at most 24 KiB where a password is asked for\n"};
@@ -93,35 +92,35 @@ static size_t take_http(struct turn *turn, struct session *session, struct slice
     struct http_problem problem;
     switch (http_read(bytes, &request, &problem)) {
     case HTTP_REQUEST:
-        stats_add(&turn->stats->http_requests, 1);
-        http_route(turn, session, &request);
+        stats_add(&batch->stats->http_requests, 1);
+        http_route(batch, session, &request);
         if (!request.keep_alive) session->closing = true;
         return request.size;
     case HTTP_CONTINUE:
-        go_on(turn, session);
+        go_on(batch, session);
         return 0;
     case HTTP_BAD:
-        end_bad_http(turn, session, &problem);
+        end_bad_http(batch, session, &problem);
         return 0;
     default:
-        if (bytes.size > UNKNOWN_HTTP_MAX && !turn_knows(turn, session)) end_bad_http(turn, session, &too_much);
+        if (bytes.size > UNKNOWN_HTTP_MAX && !batch_knows(batch, session)) end_bad_http(batch, session, &too_much);
         return 0;
     }
 }
 
-size_t handle_bytes(struct turn *turn, struct session *session, struct slice bytes)
+size_t handle_bytes(struct batch *batch, struct session *session, struct slice bytes)
 {
-    const uint64_t enough = add_saturating(turn->work, turn->work_most);
+    const uint64_t enough = add_saturating(batch->work, batch->work_most);
     size_t taken = 0;
-    while (!session->closing && session->parked == 0 && taken < bytes.size && turn->work < enough) {
+    while (!session->closing && session->parked == 0 && taken < bytes.size && batch->work < enough) {
         const struct slice rest = slice_from(bytes, taken);
-        turn_next_request(turn);
+        batch_next_request(batch);
         const size_t more =
-            session->protocol == SESSION_RESP ? take_resp(turn, session, rest) : take_http(turn, session, rest);
+            session->protocol == SESSION_RESP ? take_resp(batch, session, rest) : take_http(batch, session, rest);
         if (more == 0) break;
-        turn_works(turn, 1 + more / BYTES_OF_WORK);
+        batch_works(batch, 1 + more / BYTES_OF_WORK);
         taken += more;
     }
-    session->waits = turn->work >= enough && taken < bytes.size;
+    session->waits = batch->work >= enough && taken < bytes.size;
     return taken;
 }

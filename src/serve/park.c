@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT
-   park.c - questions that an engine has not answered yet, and what has to wait behind them.
+   Questions that an engine has not answered yet, and what has to wait behind them.
 
-       turn_settle_queue -> engine: answered at once (a lease, away) -> as a table's
+       batch_settle_queue -> engine: answered at once (a lease, away) -> as a table's
                                     not yet -> batch: | question | answer behind it | question | ...
-       weir_engine_turn -> the oldest batch is whole -> answers in their order -> the session is read on
+       weir_engine_process -> the oldest batch is whole -> answers in their order -> the session is read on
 
    A session with a line in a batch is parked: nothing more of it is read.  What was decided of it behind its question,
-   in the same turn, waits as written bytes.  Batches end in the order in which they began, so that a session with lines
-   in two of them has its answers in order; all have the same time, so none waits for another beyond the deadline.
+   in the same batch, waits as written bytes.  Batches end in the order in which they began, so that a session with
+   lines in two of them has its answers in order; all have the same time, so none waits for another beyond the deadline.
 
-   May touch: the turn, malloc, the policy's count of users.  Promises: at most WEIR_ENGINE_MAX questions wait (those
-   beyond it the away policy answers, at once), with what one turn has read of their sessions; a session that closes is
-   named by nobody any more.  Leaves to others: asking (decide.c), when to go on (worker.c). */
+   At most WEIR_ENGINE_MAX questions wait (those beyond it the away policy answers, at once), with what one batch has
+   read of their sessions; a session that closes is named by nobody any more. */
 #include "serve/park.h"
 
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 
 struct line {
     struct session *session; /* NULL: it has gone */
-    int question;            /* of the batch; below 0: bytes */
+    int question;            /* of the group; below 0: bytes */
     char *bytes;             /* owned */
     size_t size;
 };
@@ -39,8 +38,8 @@ struct kept_plan {
     weir_plan plan;
 };
 
-struct park_batch {
-    struct park_batch *next;
+struct park_group {
+    struct park_group *next;
     struct policy *policy; /* names and plans are in it */
     struct kept_plan *plans;
     uint64_t begun_ns;
@@ -54,256 +53,256 @@ struct park_batch {
     weir_engine_ask ask[];
 };
 
-struct park_batch *park_batch_open(unsigned count)
+struct park_group *park_group_open(unsigned count)
 {
-    struct park_batch *batch = malloc(sizeof *batch + count * sizeof batch->ask[0]);
-    if (batch == NULL) return NULL;
-    memset(batch, 0, sizeof *batch);
-    batch->count = count;
-    return batch;
+    struct park_group *group = malloc(sizeof *group + count * sizeof group->ask[0]);
+    if (group == NULL) return NULL;
+    memset(group, 0, sizeof *group);
+    group->count = count;
+    return group;
 }
 
-weir_engine_ask *park_batch_asks(struct park_batch *batch)
+weir_engine_ask *park_group_asks(struct park_group *group)
 {
-    return batch->ask;
+    return group->ask;
 }
 
-bool park_batch_is_answered(struct park_batch *batch)
+bool park_group_is_answered(struct park_group *group)
 {
-    while (batch->answered < batch->count && batch->ask[batch->answered].from != 0) batch->answered++;
-    return batch->answered == batch->count;
+    while (group->answered < group->count && group->ask[group->answered].from != 0) group->answered++;
+    return group->answered == group->count;
 }
 
-void park_batch_close(struct turn *turn, struct park_batch *batch)
+void park_group_close(struct batch *batch, struct park_group *group)
 {
-    for (unsigned i = 0; i < batch->lines; i++) {
-        if (batch->line[i].session != NULL) batch->line[i].session->parked--;
-        free(batch->line[i].bytes);
+    for (unsigned i = 0; i < group->lines; i++) {
+        if (group->line[i].session != NULL) group->line[i].session->parked--;
+        free(group->line[i].bytes);
     }
-    for (struct kept_plan *plan = batch->plans, *next; plan != NULL; plan = next) {
+    for (struct kept_plan *plan = group->plans, *next; plan != NULL; plan = next) {
         next = plan->next;
         engine_limit_release(plan->shared);
         free(plan);
     }
-    if (batch->policy != NULL) service_release(turn->service, batch->policy);
-    engine_limit_release(batch->alone.shared);
-    free(batch->alone.memory);
-    free(batch->text);
-    free(batch->line);
-    free(batch->kept);
-    free(batch);
+    if (group->policy != NULL) service_release(batch->service, group->policy);
+    engine_limit_release(group->alone.shared);
+    free(group->alone.memory);
+    free(group->text);
+    free(group->line);
+    free(group->kept);
+    free(group);
 }
 
 /* ---- parked ---- */
 
-bool park_begin(struct turn *turn, struct park_batch *batch, const unsigned number[])
+bool park_begin(struct batch *batch, struct park_group *group, const unsigned number[])
 {
     size_t size = 1;
-    if (batch->count == 0) return false;
-    for (unsigned i = 0; i < batch->count; i++) {
-        const struct item *item = &turn->item[number[i]];
-        size += item->limit.size + item->key.size + batch->ask[i].key.size;
+    if (group->count == 0) return false;
+    for (unsigned i = 0; i < group->count; i++) {
+        const struct item *item = &batch->item[number[i]];
+        size += item->limit.size + item->key.size + group->ask[i].key.size;
     }
-    batch->text = malloc(size);
-    batch->kept = malloc(batch->count * sizeof batch->kept[0]);
-    batch->room = batch->count;
-    batch->line = malloc(batch->room * sizeof batch->line[0]);
-    batch->begun_ns = turn->now_ns;
-    return batch->text != NULL && batch->kept != NULL && batch->line != NULL;
+    group->text = malloc(size);
+    group->kept = malloc(group->count * sizeof group->kept[0]);
+    group->room = group->count;
+    group->line = malloc(group->room * sizeof group->line[0]);
+    group->begun_ns = batch->now_ns;
+    return group->text != NULL && group->kept != NULL && group->line != NULL;
 }
 
-static const char *keep_text(struct park_batch *batch, const void *bytes, size_t size)
+static const char *keep_text(struct park_group *group, const void *bytes, size_t size)
 {
-    char *at = batch->text + batch->text_size;
+    char *at = group->text + group->text_size;
     if (size != 0) memcpy(at, bytes, size);
-    batch->text_size += size;
+    group->text_size += size;
     return at;
 }
 
 /* false: no memory. */
-static bool keep_plan(struct park_batch *batch, struct policy_verdict *under)
+static bool keep_plan(struct park_group *group, struct policy_verdict *under)
 {
-    struct kept_plan *kept = batch->plans;
+    struct kept_plan *kept = group->plans;
     if (kept == NULL || kept->of != under->plan) {
         kept = malloc(sizeof *kept);
         if (kept == NULL) return false;
-        *kept = (struct kept_plan){.next = batch->plans, .of = under->plan, .plan = *under->plan};
+        *kept = (struct kept_plan){.next = group->plans, .of = under->plan, .plan = *under->plan};
         kept->shared = engine_limit_share(under->shared);
-        batch->plans = kept;
+        group->plans = kept;
     }
     under->plan = &kept->plan;
     return true;
 }
 
-static bool add_line(struct park_batch *batch, struct session *session, int question, char *bytes, size_t size)
+static bool add_line(struct park_group *group, struct session *session, int question, char *bytes, size_t size)
 {
-    if (batch->lines == batch->room) {
-        struct line *more = realloc(batch->line, 2 * (size_t)batch->room * sizeof *more);
+    if (group->lines == group->room) {
+        struct line *more = realloc(group->line, 2 * (size_t)group->room * sizeof *more);
         if (more == NULL) return false;
-        batch->line = more;
-        batch->room *= 2;
+        group->line = more;
+        group->room *= 2;
     }
-    batch->line[batch->lines++] = (struct line){session, question, bytes, size};
+    group->line[group->lines++] = (struct line){session, question, bytes, size};
     if (session != NULL) session->parked++;
     return true;
 }
 
-bool park_add(struct turn *turn, const struct item *item)
+bool park_add(struct batch *batch, const struct item *item)
 {
-    struct park_batch *batch = turn->parking;
-    const unsigned at = batch->added++;
-    struct kept *kept = &batch->kept[at];
-    weir_engine_ask *ask = &batch->ask[at];
+    struct park_group *group = batch->parking;
+    const unsigned at = group->added++;
+    struct kept *kept = &group->kept[at];
+    weir_engine_ask *ask = &group->ask[at];
     kept->item = *item;
     if (item->each != NULL) kept->each = *item->each;
-    ask->key.bytes = keep_text(batch, ask->key.bytes, ask->key.size);
-    kept->item.limit.bytes = keep_text(batch, item->limit.bytes, item->limit.size);
-    kept->item.key.bytes = keep_text(batch, item->key.bytes, item->key.size);
+    ask->key.bytes = keep_text(group, ask->key.bytes, ask->key.size);
+    kept->item.limit.bytes = keep_text(group, item->limit.bytes, item->limit.size);
+    kept->item.key.bytes = keep_text(group, item->key.bytes, item->key.size);
     ask->cost = item->each != NULL ? kept->each.cost : &kept->item.cost;
-    add_line(batch, item->session, (int)at, NULL, 0); /* there is room for each question */
-    return item->named || keep_plan(batch, &kept->item.under);
+    add_line(group, item->session, (int)at, NULL, 0); /* there is room for each question */
+    return item->named || keep_plan(group, &kept->item.under);
 }
 
-static void add_batch(struct turn *turn, struct park_batch *batch)
+static void add_batch(struct batch *batch, struct park_group *group)
 {
-    struct park_batch **end = &turn->parked;
+    struct park_group **end = &batch->parked;
     while (*end != NULL) end = &(*end)->next;
-    *end = batch;
+    *end = group;
 }
 
-void park_keep(struct turn *turn)
+void park_keep(struct batch *batch)
 {
-    turn->parking->policy = turn->policy;
-    service_share(turn->service, turn->policy);
-    add_batch(turn, turn->parking);
-    turn->parking = NULL;
+    batch->parking->policy = batch->policy;
+    service_share(batch->service, batch->policy);
+    add_batch(batch, batch->parking);
+    batch->parking = NULL;
 }
 
-struct park_batch *park_alone_open(const struct decide_alone *alone)
+struct park_group *park_alone_open(const struct decide_alone *alone)
 {
-    struct park_batch *batch = park_batch_open(1);
-    if (batch == NULL) return NULL;
-    batch->ask[0] = alone->ask;
-    batch->text = malloc(alone->ask.key.size + 1);
-    batch->line = malloc(sizeof batch->line[0]);
-    batch->room = 1;
-    if (batch->text == NULL || batch->line == NULL) {
-        park_batch_close(NULL, batch);
+    struct park_group *group = park_group_open(1);
+    if (group == NULL) return NULL;
+    group->ask[0] = alone->ask;
+    group->text = malloc(alone->ask.key.size + 1);
+    group->line = malloc(sizeof group->line[0]);
+    group->room = 1;
+    if (group->text == NULL || group->line == NULL) {
+        park_group_close(NULL, group);
         return NULL;
     }
-    batch->ask[0].key.bytes = keep_text(batch, alone->ask.key.bytes, alone->ask.key.size);
-    batch->alone = *alone;
-    batch->alone.shared = engine_limit_share(alone->shared);
-    return batch;
+    group->ask[0].key.bytes = keep_text(group, alone->ask.key.bytes, alone->ask.key.size);
+    group->alone = *alone;
+    group->alone.shared = engine_limit_share(alone->shared);
+    return group;
 }
 
-void park_keep_alone(struct turn *turn, struct park_batch *batch, struct session *session)
+void park_keep_alone(struct batch *batch, struct park_group *group, struct session *session)
 {
-    add_line(batch, session, 0, NULL, 0); /* there is room for it */
-    add_batch(turn, batch);
+    add_line(group, session, 0, NULL, 0); /* there is room for it */
+    add_batch(batch, group);
 }
 
-bool park_bytes(struct turn *turn, struct session *session, struct slice bytes)
+bool park_bytes(struct batch *batch, struct session *session, struct slice bytes)
 {
-    struct park_batch *batch = turn->parking != NULL ? turn->parking : turn->parked;
-    while (batch->next != NULL) batch = batch->next;
+    struct park_group *group = batch->parking != NULL ? batch->parking : batch->parked;
+    while (group->next != NULL) group = group->next;
     char *copy = malloc(bytes.size);
     if (copy == NULL) return false;
     memcpy(copy, bytes.bytes, bytes.size);
-    if (add_line(batch, session, -1, copy, bytes.size)) return true;
+    if (add_line(group, session, -1, copy, bytes.size)) return true;
     free(copy);
     return false;
 }
 
 /* ---- answered ---- */
 
-static void answer_question(struct turn *turn, struct park_batch *batch, unsigned at)
+static void answer_question(struct batch *batch, struct park_group *group, unsigned at)
 {
-    struct kept *kept = &batch->kept[at];
-    turn->item[0] = kept->item;
+    struct kept *kept = &group->kept[at];
+    batch->item[0] = kept->item;
     if (kept->item.each != NULL) {
-        turn->each[0] = kept->each;
-        turn->item[0].each = &turn->each[0];
+        batch->each[0] = kept->each;
+        batch->item[0].each = &batch->each[0];
     }
-    decide_answered(turn, &batch->ask[at], 0);
-    turn_answer_one(turn, 0);
+    decide_answered(batch, &group->ask[at], 0);
+    batch_answer_one(batch, 0);
 }
 
-void park_hear(struct turn *turn, struct park_batch *batch, struct session *session)
+void park_hear(struct batch *batch, struct park_group *group, struct session *session)
 {
-    turn_next_request(turn); /* as with any other request there is room in scratch */
-    batch->alone.then(turn, session, &batch->ask[0], &batch->alone.memory);
+    batch_next_request(batch); /* as with any other request there is room in scratch */
+    group->alone.then(batch, session, &group->ask[0], &group->alone.memory);
 }
 
 /* Who asks alone goes on asking, also for a session that has gone. */
-static void write_line(struct turn *turn, struct park_batch *batch, struct line *line)
+static void write_line(struct batch *batch, struct park_group *group, struct line *line)
 {
     struct session *session = line->session;
-    const bool alone = batch->alone.then != NULL && line->question >= 0;
-    if (alone) park_hear(turn, batch, session);
+    const bool alone = group->alone.then != NULL && line->question >= 0;
+    if (alone) park_hear(batch, group, session);
     if (session == NULL) return;
-    if (!alone && line->question >= 0) answer_question(turn, batch, (unsigned)line->question);
-    else if (!alone) bytes_add(turn_reply(turn, session, line->size), (struct slice){line->bytes, line->size});
+    if (!alone && line->question >= 0) answer_question(batch, group, (unsigned)line->question);
+    else if (!alone) bytes_add(batch_reply(batch, session, line->size), (struct slice){line->bytes, line->size});
     line->session = NULL;
-    if (--session->parked == 0 && turn->resume != NULL) turn->resume(turn->sender, session);
+    if (--session->parked == 0 && batch->resume != NULL) batch->resume(batch->sender, session);
 }
 
-static void write_batch(struct turn *turn, struct park_batch *batch)
+static void write_batch(struct batch *batch, struct park_group *group)
 {
-    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
-    for (unsigned i = 0; i < batch->lines; i++) write_line(turn, batch, &batch->line[i]);
-    if (batch->alone.then != NULL) return;
-    stats_latency(turn->stats, subtract_to_zero(now_ns, batch->begun_ns), batch->count);
+    const uint64_t now_ns = batch->service->now_ns(batch->service->clock);
+    for (unsigned i = 0; i < group->lines; i++) write_line(batch, group, &group->line[i]);
+    if (group->alone.then != NULL) return;
+    stats_latency(batch->stats, subtract_to_zero(now_ns, group->begun_ns), group->count);
 }
 
-bool park_is_ready(const struct turn *turn)
+bool park_is_ready(const struct batch *batch)
 {
-    return turn->parked != NULL && park_batch_is_answered(turn->parked);
+    return batch->parked != NULL && park_group_is_answered(batch->parked);
 }
 
-void park_answer(struct turn *turn)
+void park_answer(struct batch *batch)
 {
-    turn_settle_queue(turn); /* an answer is made where a question stands */
-    if (!park_is_ready(turn)) return;
-    turn_flush(turn);
-    turn->answering = true;
-    while (park_is_ready(turn)) {
-        struct park_batch *batch = turn->parked;
-        turn->parked = batch->next;
-        write_batch(turn, batch);
-        park_batch_close(turn, batch);
+    batch_settle_queue(batch); /* an answer is made where a question stands */
+    if (!park_is_ready(batch)) return;
+    batch_flush(batch);
+    batch->answering = true;
+    while (park_is_ready(batch)) {
+        struct park_group *group = batch->parked;
+        batch->parked = group->next;
+        write_batch(batch, group);
+        park_group_close(batch, group);
     }
-    turn_flush(turn);
-    turn->answering = false;
+    batch_flush(batch);
+    batch->answering = false;
 }
 
-void park_finish(struct turn *turn, weir_engine *handle)
+void park_finish(struct batch *batch, weir_engine *handle)
 {
-    const uint64_t now_ns = turn->service->now_ns(turn->service->clock);
-    for (struct park_batch *batch = turn->parked; batch != NULL; batch = batch->next) {
-        engine_ask_finish(handle, batch->ask, batch->count, now_ns);
+    const uint64_t now_ns = batch->service->now_ns(batch->service->clock);
+    for (struct park_group *group = batch->parked; group != NULL; group = group->next) {
+        engine_ask_finish(handle, group->ask, group->count, now_ns);
     }
-    park_answer(turn);
+    park_answer(batch);
 }
 
 /* ---- gone ---- */
 
-void park_leave(struct turn *turn, struct session *session)
+void park_leave(struct batch *batch, struct session *session)
 {
-    for (struct park_batch *batch = turn->parked; session->parked != 0 && batch != NULL; batch = batch->next) {
-        for (unsigned i = 0; i < batch->lines; i++) {
-            if (batch->line[i].session != session) continue;
-            batch->line[i].session = NULL;
+    for (struct park_group *group = batch->parked; session->parked != 0 && group != NULL; group = group->next) {
+        for (unsigned i = 0; i < group->lines; i++) {
+            if (group->line[i].session != session) continue;
+            group->line[i].session = NULL;
             session->parked--;
         }
     }
 }
 
-void park_close(struct turn *turn)
+void park_close(struct batch *batch)
 {
-    while (turn->parked != NULL) {
-        struct park_batch *batch = turn->parked;
-        turn->parked = batch->next;
-        park_batch_close(turn, batch);
+    while (batch->parked != NULL) {
+        struct park_group *group = batch->parked;
+        batch->parked = group->next;
+        park_group_close(batch, group);
     }
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   plans.c - the texts of limits that a worker has met, and what they mean.
+   The texts of limits that a worker has met, and what they mean.
 
    Those that were asked for recently are kept (share/recent.c); since the queue may refer to one that goes, the queue
    goes first.  What is refused is read each time.
 
-   May touch: its entries, malloc, host's randomness.  Promises: memory stays the same.  Leaves to others: names
-   (turn_limit.c), what a text means (weir_plan_parse). */
+   Memory stays the same. */
 #include "serve/plans.h"
 
 #include <stdio.h>
@@ -24,7 +23,7 @@ enum kind { OF_TEXT, OF_THROTTLE, OF_OWN_TEXT, KINDS };
 struct entry {
     struct recent_entry recent;
     weir_plan plan;
-    struct policy_place place;
+    struct policy_backend backend;
     uint32_t mark; /* of what it means, in whatever words */
 };
 
@@ -59,8 +58,8 @@ struct plans *plans_open(void)
 
 static void release(struct entry *entry)
 {
-    engine_limit_release(entry->place.shared);
-    entry->place.shared = NULL;
+    engine_limit_release(entry->backend.shared);
+    entry->backend.shared = NULL;
 }
 
 void plans_forget(struct plans *plans)
@@ -75,17 +74,17 @@ void plans_close(struct plans *plans)
     free(plans);
 }
 
-static bool read_plan(struct turn *turn, enum kind kind, const char *text, weir_plan *plan, struct policy_place *place,
-                      weir_error *error)
+static bool read_plan(struct batch *batch, enum kind kind, const char *text, weir_plan *plan,
+                      struct policy_backend *backend, weir_error *error)
 {
-    struct engine *engine = turn->policy != NULL && kind != OF_OWN_TEXT ? turn->policy->engine : NULL;
-    return weir_plan_parse(plan, text, WEIR_ADMIT, error) == 0 && (engine != NULL || place_check_text(plan, error)) &&
-           place_for(place, turn->service->tables, engine, WEIR_AWAY_DEFAULT, plan, error);
+    struct engine *engine = batch->policy != NULL && kind != OF_OWN_TEXT ? batch->policy->engine : NULL;
+    return weir_plan_parse(plan, text, WEIR_ADMIT, error) == 0 && (engine != NULL || backend_check_text(plan, error)) &&
+           backend_for(backend, batch->service->tables, engine, WEIR_AWAY_DEFAULT, plan, error);
 }
 
 static struct policy_verdict verdict_of(const struct entry *entry)
 {
-    struct policy_verdict verdict = place_verdict(&entry->plan, entry->place.table, entry->place.shared, false);
+    struct policy_verdict verdict = backend_verdict(&entry->plan, entry->backend.table, entry->backend.shared, false);
     verdict.mark = entry->mark;
     return verdict;
 }
@@ -99,31 +98,31 @@ static uint32_t mark_of(const struct plans *plans, const weir_plan *plan)
            1;
 }
 
-static struct entry *make_room(struct turn *turn, const struct recent_key *key)
+static struct entry *make_room(struct batch *batch, const struct recent_key *key)
 {
-    struct entry *oldest = recent_room(&turn->plans->recent, key);
-    if (oldest->recent.used != 0) turn_settle_queue(turn);
+    struct entry *oldest = recent_room(&batch->plans->recent, key);
+    if (oldest->recent.used != 0) batch_settle_queue(batch);
     release(oldest);
-    recent_put(&turn->plans->recent, oldest, key);
+    recent_put(&batch->plans->recent, oldest, key);
     return oldest;
 }
 
 /* The plan is read before it takes another's place, so that texts in error put nothing out. */
-static bool add(struct turn *turn, const struct recent_key *key, const char *text, struct policy_verdict *under,
+static bool add(struct batch *batch, const struct recent_key *key, const char *text, struct policy_verdict *under,
                 weir_error *error)
 {
     weir_plan plan;
-    struct policy_place place;
-    if (!read_plan(turn, key->kind, text, &plan, &place, error)) return false;
-    struct entry *entry = make_room(turn, key);
+    struct policy_backend backend;
+    if (!read_plan(batch, key->kind, text, &plan, &backend, error)) return false;
+    struct entry *entry = make_room(batch, key);
     entry->plan = plan;
-    entry->place = place;
-    entry->mark = key->kind == OF_OWN_TEXT ? 0 : mark_of(turn->plans, &plan);
+    entry->backend = backend;
+    entry->mark = key->kind == OF_OWN_TEXT ? 0 : mark_of(batch->plans, &plan);
     *under = verdict_of(entry);
     return true;
 }
 
-static bool text_of_kind(struct turn *turn, enum kind kind, struct slice text, struct policy_verdict *under,
+static bool text_of_kind(struct batch *batch, enum kind kind, struct slice text, struct policy_verdict *under,
                          weir_error *error)
 {
     char copy[POLICY_TEXT_MAX + 1];
@@ -132,38 +131,38 @@ static bool text_of_kind(struct turn *turn, enum kind kind, struct slice text, s
         api_fail(error, WEIR_EINVAL, "the text of a limit has at most 1024 bytes, and no byte that is 0; such as 10/s");
         return false;
     }
-    const struct entry *known = recent_find(&turn->plans->recent, &key);
+    const struct entry *known = recent_find(&batch->plans->recent, &key);
     if (known != NULL) {
         *under = verdict_of(known);
         return true;
     }
     if (text.size != 0) memcpy(copy, text.bytes, text.size);
     copy[text.size] = '\0';
-    return add(turn, &key, copy, under, error);
+    return add(batch, &key, copy, under, error);
 }
 
-bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *under, weir_error *error)
+bool plans_text(struct batch *batch, struct slice text, struct policy_verdict *under, weir_error *error)
 {
-    return text_of_kind(turn, OF_TEXT, text, under, error);
+    return text_of_kind(batch, OF_TEXT, text, under, error);
 }
 
-bool plans_here(struct turn *turn, const char *text, struct policy_verdict *under, weir_error *error)
+bool plans_here(struct batch *batch, const char *text, struct policy_verdict *under, weir_error *error)
 {
-    return text_of_kind(turn, OF_OWN_TEXT, slice_of(text), under, error);
+    return text_of_kind(batch, OF_OWN_TEXT, slice_of(text), under, error);
 }
 
-bool plans_throttle(struct turn *turn, const int64_t numbers[THROTTLE_NUMBERS], struct policy_verdict *under,
+bool plans_throttle(struct batch *batch, const int64_t numbers[THROTTLE_NUMBERS], struct policy_verdict *under,
                     weir_error *error)
 {
     char text[128];
     struct recent_key key = {.bytes = numbers, .size = THROTTLE_NUMBERS * sizeof numbers[0], .kind = OF_THROTTLE};
-    const struct entry *known = recent_find(&turn->plans->recent, &key);
+    const struct entry *known = recent_find(&batch->plans->recent, &key);
     if (known != NULL) {
         *under = verdict_of(known);
         return true;
     }
     throttle_write(&(struct writer){text, sizeof text, 0}, numbers);
-    return add(turn, &key, text, under, error);
+    return add(batch, &key, text, under, error);
 }
 
 /* ---- two texts for one key ---- */
@@ -178,45 +177,45 @@ static void text_of_mark(const struct plans *plans, uint32_t mark, char text[CAN
     }
 }
 
-static void tell(struct turn *turn, struct slice key, const struct meeting *meeting)
+static void tell(struct batch *batch, struct slice key, const struct meeting *meeting)
 {
     char line[NOTES_LINE_MAX], now[CANONICAL_MAX], before[CANONICAL_MAX];
-    stats_add(&turn->stats->alternations, 1);
-    if (!notes_may_add(turn)) return;
-    text_of_mark(turn->plans, meeting->now, now);
-    text_of_mark(turn->plans, meeting->before, before);
+    stats_add(&batch->stats->alternations, 1);
+    if (!notes_may_add(batch)) return;
+    text_of_mark(batch->plans, meeting->now, now);
+    text_of_mark(batch->plans, meeting->before, before);
     snprintf(line, sizeof line,
              "key \"%.*s\" is asked under \"%s\" and \"%s\" in turn: it owes less by one than by the other; "
              "give the limit a name",
              key.size < SHOWN ? (int)key.size : SHOWN, key.bytes, before, now);
-    notes_add(turn, line);
+    notes_add(batch, line);
 }
 
 /* Of what texts have in common whose state is one: the key, and the algorithms. */
-static uint64_t state_hash(const struct turn *turn, unsigned number)
+static uint64_t state_hash(const struct batch *batch, unsigned number)
 {
-    const struct item *item = &turn->item[number];
+    const struct item *item = &batch->item[number];
     const struct plan *plan = plan_inside_const(item->under.plan);
     uint64_t salt = KINDS;
-    if (!item->under.is_shared && turn->hash[number] != 0) return turn->hash[number];
+    if (!item->under.is_shared && batch->hash[number] != 0) return batch->hash[number];
     for (uint64_t i = 0; i < plan->count; i++) salt = salt << ALGORITHM_BITS | plan->rule[i].algorithm;
-    return hash_key(&turn->plans->recent.secret, item->key.bytes, item->key.size, salt);
+    return hash_key(&batch->plans->recent.secret, item->key.bytes, item->key.size, salt);
 }
 
 /* One text after another is a change; the first one again is not. */
-void plans_met(struct turn *turn, unsigned number)
+void plans_met(struct batch *batch, unsigned number)
 {
-    const struct item *item = &turn->item[number];
-    struct plans *plans = turn->plans;
+    const struct item *item = &batch->item[number];
+    struct plans *plans = batch->plans;
     if (plans->alone == 0) plans->alone = item->under.mark;
     if (!plans->several && plans->alone == item->under.mark) return;
     plans->several = true;
-    const uint64_t hash = state_hash(turn, number);
+    const uint64_t hash = state_hash(batch, number);
     struct meeting *meeting = &plans->meeting[hash % MEETINGS];
     const uint32_t key = (uint32_t)(hash >> 32), mark = item->under.mark;
     if (meeting->key == key && meeting->now == mark) return;
     if (meeting->key != key) meeting->now = 0;
     const bool again = meeting->key == key && meeting->before == mark;
     *meeting = (struct meeting){key, mark, meeting->now};
-    if (again) tell(turn, item->key, meeting);
+    if (again) tell(batch, item->key, meeting);
 }

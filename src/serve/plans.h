@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   plans.h - the texts of limits that a worker has met, and what they mean.
+   The texts of limits that a worker has met, and what they mean.
 
    See plans.c. */
 #ifndef WEIR_SERVE_PLANS_H
 #define WEIR_SERVE_PLANS_H
 
 #include "plan/throttle.h"
-#include "serve/turn.h"
+#include "serve/batch.h"
 
 /* NULL: no memory. */
 struct plans *plans_open(void);
@@ -15,20 +15,20 @@ struct plans *plans_open(void);
 void plans_forget(struct plans *plans);
 void plans_close(struct plans *plans); /* NULL is fine */
 
-/* What the text means.  What it fills stays until turn_end or the next call; to make room the queue may be settled.
+/* What the text means.  What it fills stays until batch_end or the next call; to make room the queue may be settled.
    false: see error. */
-bool plans_text(struct turn *turn, struct slice text, struct policy_verdict *under, weir_error *error);
+bool plans_text(struct batch *batch, struct slice text, struct policy_verdict *under, weir_error *error);
 
 /* The same of a text of the service's own, which no engine keeps. */
-bool plans_here(struct turn *turn, const char *text, struct policy_verdict *under, weir_error *error);
+bool plans_here(struct batch *batch, const char *text, struct policy_verdict *under, weir_error *error);
 
 /* The same of max_burst >= 0, count > 0 and period > 0. */
-bool plans_throttle(struct turn *turn, const int64_t numbers[THROTTLE_NUMBERS], struct policy_verdict *under,
+bool plans_throttle(struct batch *batch, const int64_t numbers[THROTTLE_NUMBERS], struct policy_verdict *under,
                     weir_error *error);
 
 /* Question `number` of the queue has come by a free text: is its key asked under two of them in turn?  The state of a
    key is one for all texts of an algorithm, so a client sheds by one what it owes by the other.  That is counted and
    told. */
-void plans_met(struct turn *turn, unsigned number);
+void plans_met(struct batch *batch, unsigned number);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   server.c - starts the service, reloads it, stops it.
+   Starts the service, reloads it, stops it.
 
        settings -> sockets -> certificate -> fewer rights -> tables -> limits -> workers -> "weir: RESP ..."
 
-   May touch: the process, its main thread's loop, stderr.  Promises: all of it is there before anybody is served, or
-   nothing, with a reason; a reload is whole or not at all, and what was used stays used; a stop answers what came.
-   Leaves to others: all that is served (worker.c). */
+   All of it is there before anybody is served, or nothing, with a reason; a reload is whole or not at all, and what was
+   used stays used; a stop answers what came. */
 #include "serve/server.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   server.h - sockets and threads around the service: libuv's loops, one a worker.
+   Sockets and threads around the service: libuv's loops, one a worker.
 
        server.c   reads the file, opens tables and sockets, starts workers, reloads, drains and stops (main thread)
        listen.c   addresses to sockets: TCP with SO_REUSEPORT, Unix with a mode, those that systemd hands over
-       worker.c   one loop: accepts, gathers a turn, ends it
+       worker.c   one loop: accepts, gathers a batch, ends it
        conn.c     one connection: bytes in and out, its limits
        tls.c      the same under TLS (tls_none.c where it is not built in)
        notify.c   what systemd is told */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   service.c - the one object of a running service.
+   The one object of a running service.
 
-   May touch: the service, malloc, host.  Promises: a policy stays as long as somebody has it; names keep their numbers.
-   Leaves to others: tables (tables.c), what a policy says (policy.c), threads (server.c). */
+   A policy stays as long as somebody has it; names keep their numbers. */
 #include "serve/service.h"
 
 #include <stdio.h>

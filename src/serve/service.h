@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   service.h - the one object of a running service: its tables, its policy, what its workers have counted.
+   The one object of a running service: its tables, its policy, what its workers have counted.
 
    See service.c.  No socket, no loop: tests and fuzzers have one as well as `weir serve`. */
 #ifndef WEIR_SERVE_SERVICE_H

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   worker.c - one loop of the service.
+   One loop of the service.
 
-       poll: accept / read -> arena -> handle_bytes ... check: turn_end -> conn_settle for those that are not done
+       poll: accept / read -> arena -> handle_bytes ... check: batch_end -> conn_settle for those that are not done
        engine's sockets or time -> decide_go_on: answers of those that were parked -> conn_resume
 
-   May touch: its loop, its connections.  Promises: bytes stay where they are until the turn has ended; a connection
-   that is closed is gone only after that.  Leaves to others: connections (conn.c), decisions (turn.c), when to stop
-   (server.c). */
+   Bytes stay where they are until the batch has ended; a connection that is closed is gone only after that. */
 #include "serve/worker.h"
 
 #include <errno.h>
@@ -23,7 +21,7 @@
 enum { TICK_MS = 1000, DRAIN_TICK_MS = 25, DRAIN_TICKS_KIND = 80, DRAIN_TICKS_MAX = 160, ARENA_ALIGN = 16 };
 enum { ENGINE_SOCKETS = 256, NS_PER_MS = 1000000 };
 
-/* ---- a turn ---- */
+/* ---- a batch ---- */
 
 static void settle_touched(struct worker *worker)
 {
@@ -34,32 +32,32 @@ static void settle_touched(struct worker *worker)
     }
 }
 
-static void begin_turn(struct worker *worker)
+static void begin_batch(struct worker *worker)
 {
-    if (!worker->in_turn) turn_begin(&worker->turn);
-    worker->in_turn = true;
+    if (!worker->in_batch) batch_begin(&worker->batch);
+    worker->in_batch = true;
 }
 
-static void end_turn(struct worker *worker)
+static void end_batch(struct worker *worker)
 {
-    if (worker->in_turn) turn_end(&worker->turn);
-    worker->in_turn = false;
+    if (worker->in_batch) batch_end(&worker->batch);
+    worker->in_batch = false;
     settle_touched(worker);
     worker->arena_used = 0;
 }
 
 char *worker_room(struct worker *worker, size_t size)
 {
-    if (WORKER_ARENA - worker->arena_used < size) end_turn(worker);
+    if (WORKER_ARENA - worker->arena_used < size) end_batch(worker);
     return worker->arena + worker->arena_used;
 }
 
 size_t worker_bytes(struct worker *worker, struct session *session, struct slice bytes)
 {
-    begin_turn(worker);
+    begin_batch(worker);
     worker->arena_used += (bytes.size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     if (worker->arena_used > WORKER_ARENA) worker->arena_used = WORKER_ARENA;
-    return handle_bytes(&worker->turn, session, bytes);
+    return handle_bytes(&worker->batch, session, bytes);
 }
 
 void worker_touch(struct worker *worker, struct conn *conn)
@@ -74,7 +72,7 @@ void worker_touch(struct worker *worker, struct conn *conn)
 
 bool worker_is_spent(const struct worker *worker)
 {
-    return worker->turn.work >= worker->round_work;
+    return worker->batch.work >= worker->round_work;
 }
 
 void worker_wait(struct worker *worker, struct conn *conn)
@@ -103,24 +101,24 @@ void worker_wait_no_more(struct worker *worker, struct conn *conn)
 static void serve_waiting(struct worker *worker)
 {
     const struct conn *last = worker->waiting_last;
-    const uint64_t enough = worker->turn.work + WORKER_WORK;
-    worker->turn.work_most = least(CONN_WORK, WORKER_WORK / most(worker->waiting_count, 1) + 1);
-    for (struct conn *conn = NULL; conn != last && worker->waiting != NULL && worker->turn.work < enough;) {
+    const uint64_t enough = worker->batch.work + WORKER_WORK;
+    worker->batch.work_most = least(CONN_WORK, WORKER_WORK / most(worker->waiting_count, 1) + 1);
+    for (struct conn *conn = NULL; conn != last && worker->waiting != NULL && worker->batch.work < enough;) {
         conn = worker->waiting;
         worker_wait_no_more(worker, conn);
         if (conn->pending != NULL) continue; /* first its answers are taken: see write_pending */
         conn->session.waits = false;
-        begin_turn(worker);
+        begin_batch(worker);
         conn_resume(conn);
-        end_turn(worker);
+        end_batch(worker);
     }
 }
 
 /* Those that are ready from now on share the next one. */
 static void begin_round(struct worker *worker)
 {
-    worker->round_work = worker->turn.work + WORKER_WORK;
-    worker->turn.work_most = least(CONN_WORK, WORKER_WORK / most(worker->waiting_count, 1) + 1);
+    worker->round_work = worker->batch.work + WORKER_WORK;
+    worker->batch.work_most = least(CONN_WORK, WORKER_WORK / most(worker->waiting_count, 1) + 1);
 }
 
 static void do_nothing(uv_idle_t *idle)
@@ -153,8 +151,8 @@ static void watch_engine(struct worker *worker)
 {
     weir_engine_watch watch[ENGINE_SOCKETS];
     size_t count;
-    if (worker->turn.parked == NULL) return;
-    const uint64_t wait_ns = decide_events(&worker->turn, watch, ENGINE_SOCKETS, &count);
+    if (worker->batch.parked == NULL) return;
+    const uint64_t wait_ns = decide_events(&worker->batch, watch, ENGINE_SOCKETS, &count);
     watch_sockets(worker, watch, count < ENGINE_SOCKETS ? count : ENGINE_SOCKETS);
     /* More sockets than are watched are looked at often. */
     const uint64_t wait_ms = count > ENGINE_SOCKETS ? 1 : wait_ns / NS_PER_MS + 1;
@@ -174,12 +172,12 @@ static void resume(struct worker *worker)
 /* What is answered may let questions be asked that are answered at once, too. */
 static void go_on(struct worker *worker)
 {
-    end_turn(worker);
-    while (park_is_ready(&worker->turn) || worker->resumed != NULL) {
-        begin_turn(worker);
-        park_answer(&worker->turn);
+    end_batch(worker);
+    while (park_is_ready(&worker->batch) || worker->resumed != NULL) {
+        begin_batch(worker);
+        park_answer(&worker->batch);
         resume(worker);
-        end_turn(worker);
+        end_batch(worker);
     }
     watch_engine(worker);
 }
@@ -187,8 +185,8 @@ static void go_on(struct worker *worker)
 static void on_engine_time(uv_timer_t *timer)
 {
     struct worker *worker = timer->data;
-    begin_turn(worker);
-    decide_go_on(&worker->turn);
+    begin_batch(worker);
+    decide_go_on(&worker->batch);
     go_on(worker);
 }
 
@@ -198,9 +196,9 @@ static void on_engine(uv_poll_t *poll, int status, int events)
     struct epoll_event event[ENGINE_SOCKETS];
     (void)status;
     (void)events;
-    if (epoll_wait(worker->engine_epoll, event, ENGINE_SOCKETS, 0) <= 0 || worker->turn.parked == NULL) return;
-    begin_turn(worker);
-    decide_go_on(&worker->turn);
+    if (epoll_wait(worker->engine_epoll, event, ENGINE_SOCKETS, 0) <= 0 || worker->batch.parked == NULL) return;
+    begin_batch(worker);
+    decide_go_on(&worker->batch);
 }
 
 /* ---- stopping ---- */
@@ -250,7 +248,7 @@ static void drain(struct worker *worker)
 static void after_poll(uv_check_t *check)
 {
     struct worker *worker = check->data;
-    end_turn(worker);
+    end_batch(worker);
     serve_waiting(worker);
     go_on(worker);
     begin_round(worker);
@@ -281,8 +279,8 @@ static void on_tick(uv_timer_t *timer)
         conn_due((struct conn *)((char *)due - offsetof(struct conn, deadline)));
     }
     accept_again(worker);
-    if (!worker->in_turn) decide_tick(&worker->turn);
-    if (worker->turn.parked != NULL || worker->resumed != NULL) go_on(worker);
+    if (!worker->in_batch) decide_tick(&worker->batch);
+    if (worker->batch.parked != NULL || worker->resumed != NULL) go_on(worker);
     tell(worker);
     if (worker->draining) drain(worker);
 }
@@ -343,8 +341,8 @@ int worker_open(struct worker *worker, struct worker_shared *shared, unsigned nu
     worker->stats = service_worker(shared->service);
     worker->arena = malloc(WORKER_ARENA);
     if (worker->stats == NULL || worker->arena == NULL) return ENOMEM;
-    if (turn_open(&worker->turn, shared->service, worker->stats, conn_send, NULL) != 0) return ENOMEM;
-    worker->turn.resume = conn_resume_soon;
+    if (batch_open(&worker->batch, shared->service, worker->stats, conn_send, NULL) != 0) return ENOMEM;
+    worker->batch.resume = conn_resume_soon;
     begin_round(worker);
     worker->engine_epoll = epoll_create1(EPOLL_CLOEXEC);
     if (worker->engine_epoll < 0) return errno;
@@ -389,7 +387,7 @@ void worker_close(struct worker *worker)
         uv_run(&worker->loop, UV_RUN_DEFAULT);
         uv_loop_close(&worker->loop);
     }
-    if (worker->turn.service != NULL) turn_close(&worker->turn);
+    if (worker->batch.service != NULL) batch_close(&worker->batch);
     if (worker->spare_descriptor > 0) close(worker->spare_descriptor);
     if (worker->engine_epoll > 0) close(worker->engine_epoll);
     free(worker->arena);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   worker.h - one loop of the service with its connections.
+   One loop of the service with its connections.
 
-       worker.c   the loop: a turn is begun by the first bytes that come, and ended when all that came has been read
+       worker.c   the loop: a batch is begun by the first bytes that come, and ended when all that came has been read
        accept.c   new connections
        conn.c     one connection: bytes in and out, its limits */
 #ifndef WEIR_SERVE_WORKER_H
@@ -12,10 +12,10 @@
 #include "serve/net/deadlines.h"
 #include "serve/net/listen.h"
 #include "serve/net/tls.h"
-#include "serve/turn.h"
+#include "serve/batch.h"
 
 enum {
-    WORKER_ARENA = 1 << 20,     /* what is read in one turn; more ends the turn and begins another */
+    WORKER_ARENA = 1 << 20,     /* what is read in one batch; more ends the batch and begins another */
     WORKER_WORK = 4096,         /* questions, about: of all who are ready in a round of the loop; of all who wait */
     CONN_WORK = 1024,           /* of one of them, where they are few */
     CONN_READ_MIN = 16 << 10,   /* there is this much room for each read */
@@ -76,9 +76,9 @@ struct worker {
 
     char *arena;
     size_t arena_used;
-    bool in_turn;
+    bool in_batch;
     struct conn *resumed; /* parked no more: to be read on */
-    struct conn *touched; /* to be looked at when the turn has ended */
+    struct conn *touched; /* to be looked at when the batch has ended */
     struct conn *waiting; /* in the order in which they are served on, behind all that comes */
     struct conn *waiting_last;
     uint64_t waiting_count;
@@ -90,7 +90,7 @@ struct worker {
     struct deadlines deadlines;
     struct worker_told told;
     struct stats *stats;
-    struct turn turn;
+    struct batch batch;
 };
 
 /* 0, or an errno value.  The worker is zeroed memory that stays where it is until worker_close. */
@@ -108,7 +108,7 @@ void worker_close(struct worker *worker);
 
 /* ---- for conn.c and accept.c ---- */
 
-/* Room in the arena; the turn may end to make it. */
+/* Room in the arena; the batch may end to make it. */
 char *worker_room(struct worker *worker, size_t size);
 
 /* Hands bytes at the arena's end to the session; returns how many were read. */

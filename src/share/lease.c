@@ -35,7 +35,7 @@
 
    A third rule is for waiting calls: they get their start now, but permits that are out may be spent until then, so a
    call waits only if its cost fits beside them (lease_wait_max_ns).  Without any one of these rules, a scene of
-   test/explore/lease_explore.c lets too much through; hybrid, which has a lock, is in test/law/slice_law.c.
+   test/model/lease_model.c lets too much through; hybrid, which has a lock, is in test/property/slice_property.c.
 
    With these rules no window passes more permits than without leases. */
 #include "share/lease.h"

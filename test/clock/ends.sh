@@ -3,7 +3,7 @@
 # ends.sh BUILD_FOLDER young|old [PROGRAM|SCRIPT...]: the quick tests on a machine that seems to have been started 1 s
 # ago (young), or 20 years ago (old): their CLOCK_MONOTONIC is moved by a preloaded library (uptime.c).
 #
-# Without programs: all unit tests, a few runs of each law, the vectors, the examples, and two golden tests of weir
+# Without programs: all unit tests, a few runs of each property, the vectors, the examples, and two golden tests of weir
 # take, whose state file keeps times.  A SCRIPT runs under that clock with all that it starts.  Each program ends in a
 # minute: one that waits for a time on another clock does not, and that is a failure.
 set -uo pipefail
@@ -30,7 +30,7 @@ run_one() # PROGRAM|SCRIPT
 {
     case $1 in
     *.sh) shifted bash "$1" "$build/weir" ;;
-    */law-*) shifted "$1" $runs ;;
+    */property-*) shifted "$1" $runs ;;
     */weir-vectors) shifted "$1" "$here/../vectors/peers" ;;
     *) shifted "$1" ;;
     esac
@@ -75,7 +75,7 @@ fi
 # ---- the tests ----
 if [ $# = 0 ]; then
     # A program that does not name this function cannot tell one clock from another.
-    mapfile -t programs < <(grep -lF clock_gettime "$build"/test/unit-* "$build"/test/law-* "$build/weir-vectors" \
+    mapfile -t programs < <(grep -lF clock_gettime "$build"/test/unit-* "$build"/test/property-* "$build/weir-vectors" \
         "$build"/examples/example-* 2>/dev/null)
     if [ -x "$build/weir" ]; then programs+=("$here"/../golden/take{,_wait}.sh); fi
     set -- "${programs[@]}"

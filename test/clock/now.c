@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   now.c - prints CLOCK_MONOTONIC in ns, or ends with 1 when a wait until a time on it came back early.
+   Prints CLOCK_MONOTONIC in ns, or ends with 1 when a wait until a time on it came back early.
 
-   May touch: the clock.  Promises: ends with 0 on every sound clock, however slow the machine.  Leaves to others: what
-   the time should be (ends.sh). */
+   Ends with 0 on every sound clock, however slow the machine. */
 #include <inttypes.h>
 #include <stdio.h>
 

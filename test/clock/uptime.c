@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   uptime.c - a library that is preloaded into a test: the machine seems to have been started at another time.
+   A library that is preloaded into a test: the machine seems to have been started at another time.
 
    WEIR_TEST_UPTIME_SHIFT_NS is added to what CLOCK_MONOTONIC and its sisters say, and taken from deadlines on it before
    the kernel sees them.  The clock on the wall stays as it is.
 
-   May touch: that variable.  Promises: covers the calls with which weir, libuv and the examples read this clock or wait
-   until a time on it; all others wait for a duration.  Leaves to others: choosing the shift (ends.sh); engines, whose
-   allocator reads the clock before a function can be looked up (test/engine/clock). */
+   Covers the calls with which weir, libuv and the examples read this clock or wait until a time on it; all others wait
+   for a duration. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>

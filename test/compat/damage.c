@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   damage.c - table files that an older weir wrote, with a byte changed, cut off, or with something else in them.
+   Table files that an older weir wrote, with a byte changed, cut off, or with something else in them.
 
        damage FOLDER      copies of those files, which it spoils, one after the other
 
@@ -7,7 +7,7 @@
    stays as it is.  That holds for the header and for a length.  In what follows, a changed byte is not noticed: then
    the answers stay within what is written down in doc/design.md, "State of older versions".
 
-   May touch: the files in FOLDER.  Promises: ends with 1 at the first offence, and says which byte it was. */
+   Ends with 1 at the first offence, and says which byte it was. */
 #include "compat/tables.h"
 
 #include <inttypes.h>

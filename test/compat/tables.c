@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   tables.c - table files that an older weir wrote: what is asked of them, and what it answered then.
+   Table files that an older weir wrote: what is asked of them, and what it answered then.
 
        tables write FOLDER    [built with that weir: make] makes the files, and prints what it answers
        tables check FOLDER    asks copies of those files the same: prints what this weir answers
 
    All times are the table's own, so the answers do not depend on the day, the boot or the machine.
 
-   May touch: the files in FOLDER.  Promises: the same source asks both, so the two outputs are the same or something
-   that was used is forgotten.  Leaves to others: comparing them (tables.sh). */
+   The same source asks both, so the two outputs are the same or something that was used is forgotten. */
 #include "compat/tables.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tables.h - the table files that an older weir wrote, and what was used in them.
+   The table files that an older weir wrote, and what was used in them.
 
    Only tables.c is also built with that weir: it needs weir_table_open, keyed_peek and the time of a table. */
 #ifndef COMPAT_TABLES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   ask.c - libweir-redis at work, for the scripts of this folder: reads orders, a line each, and says what came of them.
+   Libweir-redis at work, for the scripts of this folder: reads orders, a line each, and says what came of them.
 
        ask URL [away=local|open|closed] [deadline=MS] [nodes=N] [user=U] [password=P] [prefix=P]
            [lease=MS]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   grants.c - one client process of a limit, and a log of every permit that it got.
+   One client process of a limit, and a log of every permit that it got.
 
        engine-grants --url URL --limit TEXT --key KEY --log FILE [--seconds 5] [--every-us 0] [--patience-ms 2]
                      [--away local|open|closed] [--nodes N] [--lease-ms 0] [--deadline-ms 20] [--keys 1] [--keys-max N]
@@ -20,9 +20,7 @@
        NS still_away                      a hundred answers later
        NS refused_by_engine GRANTED       the first time, and what the engine and its leases had granted until then
        NS refused_alone GRANTED           the same of what was granted while the engine was away
-   and at the end all that was counted, as NAME NUMBER.
-
-   May touch: the client's public header, the log, the clock.  Leaves to others: what it should have got. */
+   and at the end all that was counted, as NAME NUMBER. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   lua_micro.c - the same questions to src/redis/micro in C and to weir.lua in a real engine, with the same injected
+   The same questions to src/redis/micro in C and to weir.lua in a real engine, with the same injected
    times.
 
        engine-lua_micro SOCKET [STEPS [SEED]]
@@ -8,9 +8,7 @@
    and verbs are random; in C the keys are in memory (micro_keys.h).  After each step the answer is compared, and what
    is stored at each key: its bytes or members, and when it expires.
 
-   May touch: keys weir:t:* and weir:test:now of the engine at the socket.  Promises: the same steps for the same seed;
-   the first difference is printed with the steps of its key before it.  Leaves to others: texts that are refused
-   (lua_text.c). */
+   The same steps for the same seed; the first difference is printed with the steps of its key before it. */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <stdio.h>

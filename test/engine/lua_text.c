@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   lua_text.c - the same texts to the module's reader and to weir.lua: the same numbers, or both refuse.
+   The same texts to the module's reader and to weir.lua: the same numbers, or both refuse.
 
        engine-lua_text SOCKET [TEXTS [SEED]]
 
@@ -7,8 +7,7 @@
    what weir's clients make of them, and those with a few bytes changed.  lua.sh adds the function weir_test_rules,
    which tells what was read.
 
-   May touch: nothing in the engine.  Promises: the same texts for the same seed.  Leaves to others: what the numbers do
-   (lua_micro.c). */
+   The same texts for the same seed. */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <stdio.h>

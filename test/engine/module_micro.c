@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   module_micro.c - does the module decide, store and expire as src/redis/micro does?  Random plans, calls and times.
+   Does the module decide, store and expire as src/redis/micro does?  Random plans, calls and times.
 
        engine-module_micro SOCKET [steps [seed]]
 
    Each step is asked twice: of src/redis/micro here, and of the engine, whose clock is set by WEIR.CLOCK.  Then what
    the engine keeps at the keys is read: the bytes, the expiry.  The engine is BATCH steps behind, in one pipeline.
 
-   May touch: a database of its own.  Promises: the same steps for the same seed, which is printed.  Leaves to others:
-   whether src/redis/micro is right. */
+   The same steps for the same seed, which is printed. */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <stdio.h>

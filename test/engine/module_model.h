@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   module_model.h - for module_micro.c: random plans, and what an engine should hold at each key.
+   For module_micro.c: random plans, and what an engine should hold at each key.
 
    Two kinds of places for a state, some of each, that all plans of their shape share, so that limits change:
 
        one key         a key for each limit
 
-   May touch: its arguments.  Promises: the same plans for the same seed; decides by src/redis/micro, and by nothing of
-   src/redis/module.  Leaves to others: asking the engine. */
+   The same plans for the same seed; decides by src/redis/micro, and by nothing of src/redis/module. */
 #ifndef WEIR_TEST_ENGINE_MODULE_MODEL_H
 #define WEIR_TEST_ENGINE_MODULE_MODEL_H
 

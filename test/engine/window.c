@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   window.c - the logs of all clients of a limit, merged: what is the most that passed in any window?
+   The logs of all clients of a limit, merged: what is the most that passed in any window?
 
        engine-window BURST PERMITS PERIOD_NS EXTRA LEAST FILE...
        engine-window --check
@@ -19,7 +19,7 @@
 
    --check holds the search (stress/windows.c) against one that looks at every pair of times.
 
-   May touch: the logs, stdout.  Promises: exact, in whole numbers.  Leaves to others: what a limit promises. */
+   Exact, in whole numbers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   consumer.c - the least that a user of an installed weir writes. */
+   The least that a user of an installed weir writes. */
 #include <stdio.h>
 #include <weir/weir.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine.c - the least that a user of an installed libweir-redis writes; nobody listens on port 1. */
+   The least that a user of an installed libweir-redis writes; nobody listens on port 1. */
 #include <stdio.h>
 #include <weir/redis.h>
 

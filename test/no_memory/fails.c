@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   fails.c - a library that is preloaded into a unit test: the n-th allocation of weir's own code in it fails.
+   A library that is preloaded into a unit test: the n-th allocation of weir's own code in it fails.
 
        WEIR_NO_MEMORY_TEST     the test of this number is run alone, from 0 on; not set: all of the group are
        WEIR_NO_MEMORY_AT       n, from 1 on, of that test; not set: none fails
@@ -10,8 +10,7 @@
    Weir's own is what the program's code asks for that is not the test's.  What shared libraries allocate for themselves
    does not fail and is not counted, and neither is what the group's own beginning asks for.
 
-   May touch: those variables and that file; files and folders that the test has made and leaves behind.  Promises: what
-   fails is told with errno = ENOMEM, and on stderr.  Leaves to others: what is made of it (each.py). */
+   What fails is told with errno = ENOMEM, and on stderr. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   planted.c - what may be done where there is no memory, and what may not, for each.py to find.
+   What may be done where there is no memory, and what may not, for each.py to find.
 
-   May touch: nothing.  Promises: passes when no allocation fails.  Leaves to others: making one fail. */
+   Passes when no allocation fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: MIT
 """browser.py - a real Chromium, told what to do over a pipe in its own language (the DevTools protocol).
 
-May touch: one browser process and its profile, in the folder it is given.  Promises: the browser ends with the `with`
-block, by its pid.  Leaves to others: what to look at."""
-import base64
-import fcntl
-import itertools
-import json
-import os
-import select
-import signal
-import subprocess
-import time
+The browser ends with the `with` block, by its pid.
 
 PATIENCE_S = 60
 

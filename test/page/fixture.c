@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   fixture.c - page-fixture CASE OUT: the page of a result that is made up, so that the page can be looked at and tested
+   Page-fixture CASE OUT: the page of a result that is made up, so that the page can be looked at and tested
    without a log.
 
-   May touch: the file OUT.  Promises: the same page each time.  Leaves to others: looking (look.sh). */
+   The same page each time. */
 #include <stdio.h>
 #include <string.h>
 

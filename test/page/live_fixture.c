@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   live_fixture.c - writes the page of weir serve as it is built in: its type, its policy, its bytes.
-
-   May touch: stdout.  Promises: nothing.  Leaves to others: serving it (live_server.py), looking at it (live.py). */
+   Writes the page of weir serve as it is built in: its type, its policy, its bytes. */
 #include <stdio.h>
 
 #include "serve/stats/text.h"

@@ -1,16 +1,7 @@
 # SPDX-License-Identifier: MIT
 """live_server.py - stands in for weir serve: the page that is built in, and answers to /v1/stats that are made up.
 
-May touch: a port of loopback that is free.  Promises: the same answers each time, but for the clock; down() is as if
-the service had ended, up() as if it came back.  Leaves to others: whether the real one answers like this
-(test/unit/stats_test.c, test/serve/metrics.sh)."""
-import http.server
-import json
-import math
-import subprocess
-import threading
-import time
-import urllib.parse
+The same answers each time, but for the clock; down() is as if the service had ended, up() as if it came back.
 
 OTHERS = 64
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probe.js - stands at the end of a copy of the page (look.sh), measures what it has become, and tells the frame's
+// Stands at the end of a copy of the page (look.sh), measures what it has become, and tells the frame's
 // parent.  Judges nothing: look.py does.
 'use strict';
 

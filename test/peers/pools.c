@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pools.c - the literal token pools, kept as the readable reference of `hybrid`.
+   The literal token pools, kept as the readable reference of `hybrid`.
 
        time -> active (up to pool) -> waiting -> burst (pool .. over), a share of it for each refill -> callers
 

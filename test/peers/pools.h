@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   pools.h - the literal token pools of nosqlbench's design note (hybrid there): a token is a ns of schedule.
+   The literal token pools of nosqlbench's design note (hybrid there): a token is a ns of schedule.
 
-   May touch: its arguments.  Promises: the answers of the original, step by step.  Leaves to others: the clock and the
-   filler; `hybrid` is these pools without a filler, and is tested against them. */
+   The answers of the original, step by step. */
 #ifndef PEERS_POOLS_H
 #define PEERS_POOLS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   simrate.c - the literal limiter that nosqlbench has today: its design note's three pools, in ticks that are scaled to
+   The literal limiter that nosqlbench has today: its design note's three pools, in ticks that are scaled to
    the rate.
 
    A tick is 1 ns above a rate of 1/s, 1 us above 0.001/s, 1 ms above 0.000001/s, else 1 s; an operation costs a whole

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   simrate.h - the literal limiter that nosqlbench has today (SimRate), told when to fill.
+   The literal limiter that nosqlbench has today (SimRate), told when to fill.
 
-   May touch: its arguments.  Promises: the answers of the original, step by step, but for its 32 bits.  Leaves to
-   others: the clock and the filler; to limit as nosqlbench's design note has it, write `hybrid`. */
+   The answers of the original, step by step, but for its 32 bits. */
 #ifndef PEERS_SIMRATE_H
 #define PEERS_SIMRATE_H
 

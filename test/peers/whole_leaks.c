@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   whole_leaks.c - the literal counter of whole leaks, kept as the readable reference of a peer.
+   The literal counter of whole leaks, kept as the readable reference of a peer.
 
        left
       burst |\ a call takes n

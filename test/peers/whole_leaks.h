@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   whole_leaks.h - the literal counter of whole leaks: gubernator's LEAKY_BUCKET.
+   The literal counter of whole leaks: gubernator's LEAKY_BUCKET.
 
-   May touch: its arguments.  Promises: the answers of the original, step by step.  Leaves to others: the clock, in ms;
-   who wants a bucket that leaks steadily takes `gcra`. */
+   The answers of the original, step by step. */
 #ifndef PEERS_WHOLE_LEAKS_H
 #define PEERS_WHOLE_LEAKS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   crowd.c - see crowd.h.
+   See crowd.h.
 
-   May touch: threads, the process's alarm, stdout.  Promises: as crowd.h.  Leaves to others: what the threads do. */
+   As crowd.h. */
 #include "crowd.h"
 
 #include <pthread.h>

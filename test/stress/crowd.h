@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   crowd.h - many threads at one limiter, all started at once and all awaited.
+   Many threads at one limiter, all started at once and all awaited.
 
-   May touch: threads, the process's alarm.  Promises: a part that hangs ends the process.  Leaves to others: what the
-   threads do. */
+   A part that hangs ends the process. */
 #ifndef WEIR_TEST_CROWD_H
 #define WEIR_TEST_CROWD_H
 

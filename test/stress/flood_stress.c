@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   flood_stress.c - a client that is over its limit stays limited while a flood of other keys fills the table.
+   A client that is over its limit stays limited while a flood of other keys fills the table.
 
        flood_stress [KEYS]         how many keys the flood has, in place of what WEIR_SIZE says (size.h); 10^8 take half
                                    a minute
@@ -8,8 +8,7 @@
    a whole burst: who got it would owe more than the client, whose slot would then be the first to be lost.  The client
    asks between each few of them.
 
-   May touch: memory of its own.  Promises: time is passed in, so the numbers are exact.  Leaves to others: threads
-   (table_stress.c), an oracle for every key (law/table_law.c). */
+   Time is passed in, so the numbers are exact. */
 #include <stdio.h>
 #include <stdlib.h>
 

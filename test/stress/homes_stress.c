@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   homes_stress.c - everything that can be asked, while the limit moves between all algorithms and homes and then stops.
+   Everything that can be asked, while the limit moves between all algorithms and homes and then stops.
 
-   May touch: threads, stdout.  Promises: each part ends with the stop of the limiter, after a count of changes, or with
-   a count of calls.  Leaves to others: how much passes (the other parts of test/stress); here nothing may hang, fault,
-   race, or come back before its start. */
+   Each part ends with the stop of the limiter, after a count of changes, or with a count of calls. */
 #include "crowd.h"
 
 #include <sched.h>

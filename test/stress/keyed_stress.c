@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   keyed_stress.c - threads ask one table through its public calls, in all ways at once.
+   Threads ask one table through its public calls, in all ways at once.
 
    Some take from several keys together, some by a list of limits, some give back what they took, some make the table
    grow, and some read its statistics and its most refused keys.  Afterwards of each key
@@ -8,8 +8,7 @@
        all or nothing  what is left is as much as that leaves: a call that took nothing has charged nothing (but for
                        a few that gave back at a time that was over, when others had taken all: somebody might wait)
 
-   May touch: threads, a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: deaths
-   (kill_stress.c), all orders of a few steps (explore/table_explore.c). */
+   No timed assertion. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   kill_stress.c - processes that charge one file are killed at any instruction, again and again.
+   Processes that charge one file are killed at any instruction, again and again.
 
        kill_stress [KILLS [SEED]]
 
@@ -15,8 +15,7 @@
 
    How often a process died inside a call that writes is counted: it says so in its notes before and after.
 
-   May touch: a file in a folder of its own.  Promises: no timed assertion.  Leaves to others: all interleavings of
-   a few steps (explore/table_explore.c). */
+   No timed assertion. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   lease_fork_stress.c - forks while threads take, wait, change the limit and open and close leases.
+   Forks while threads take, wait, change the limit and open and close leases.
 
    Whatever lock a thread held and whatever it was about to write: the child asks, changes and closes the limiter.  It
    would hang otherwise, and is ended by its alarm.
 
-   May touch: threads, child processes, stdout.  Promises: a count of forks ends each part.  Leaves to others: what a
-   child's lease answers (test/unit/lease_fork_test.c). */
+   A count of forks ends each part. */
 #include "crowd.h"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   lease_stress.c - random runs of leases and everything beside them, against a window over all that passed.
+   Random runs of leases and everything beside them, against a window over all that passed.
 
        stress-lease [RUNS [SEED]]
 
@@ -15,8 +15,7 @@
 
    By hand, time stands still while everybody works, so that readings are exact; in real time the threads race.
 
-   May touch: threads, stdout.  Promises: the bound is reached, not only kept, or the test fails: then it would see
-   nothing.  Leaves to others: all orders of a few steps (test/explore), single numbers (test/unit/lease_test.c). */
+   The bound is reached, not only kept, or the test fails: then it would see nothing. */
 #include "crowd.h"
 #include "windows.h"
 

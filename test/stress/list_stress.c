@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   list_stress.c - many threads at a list of limits: never more than each of them lets through, and none is lost.
+   Many threads at a list of limits: never more than each of them lets through, and none is lost.
 
    While time stands still every number is exact: what is left of a limit is what it held, less what was charged and not
    given back, whatever the order.  While time goes on the starts of what was charged in the end are held against the
    most that each limit lets through in a window, for windows of many lengths.  In the end, after a long rest, the list
    holds what one holds that a single call had touched.
 
-   May touch: threads, stdout.  Promises: time is the manual clock's, so the numbers are exact.  Leaves to others: one
-   thread, field by field (test/unit/list_test.c), all orders of a few steps (test/explore). */
+   Time is the manual clock's, so the numbers are exact. */
 #include "crowd.h"
 
 #include <sched.h>

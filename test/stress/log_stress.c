@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   log_stress.c - many threads at a sliding log: in each period exactly what was offered or may pass, whichever is less,
+   Many threads at a sliding log: in each period exactly what was offered or may pass, whichever is less,
    and never more than the largest N in any window, whatever changes meanwhile.
 
-   May touch: threads, stdout.  Promises: time is passed in, so the numbers are exact.  Leaves to others: all orders of
-   a few steps (test/explore). */
+   Time is passed in, so the numbers are exact. */
 #include "crowd.h"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   set_limit_stress.c - a limit that changes all the time, under takers, waiters, reservations and settlers.
+   A limit that changes all the time, under takers, waiters, reservations and settlers.
 
    Time is the manual clock's, and what passed is compared with a bound that holds whatever the order of events was.
    The most rate in force is r, the largest burst B, the time that passed T:
@@ -10,8 +10,7 @@
        anything, C changes, n threads         a change gives at most a burst anew, and lets those who wait on under
                                               the old schedule beside the new:  (B + n) * (C + 1) + r * T
 
-   May touch: threads, stdout.  Promises: counts of calls end each part, no time of day does.  Leaves to others: limits
-   that stand still (take_stress.c), all orders of a few steps (test/explore). */
+   Counts of calls end each part, no time of day does. */
 #include "crowd.h"
 
 #include <sched.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   stats_stress.c - workers count while others read all there is to read, take samples, define limits and come anew.
+   Workers count while others read all there is to read, take samples, define limits and come anew.
 
    What is read on the way must grow; what is read in the end is what was counted.  Under ThreadSanitizer this is what
    says that nobody waits and nothing is torn.
 
-   May touch: threads, stdout.  Promises: counts are exact in the end.  Leaves to others: what the texts say
-   (test/unit/stats_test.c). */
+   Counts are exact in the end. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   steps_stress.c - one call on a table in shared memory, dead after each of its instructions in turn.
+   One call on a table in shared memory, dead after each of its instructions in turn.
 
        steps_stress [SEED]         how many deaths there are is said by WEIR_SIZE (size.h)
 
@@ -17,8 +17,7 @@
    Making, joining and growing a file takes the file's lock, which only a real death lets go of.  There a child is
    killed at each call of the system, or some instructions behind it, and others open the file after it.
 
-   May touch: processes of its own, a file in a folder of its own.  Promises: no timed assertion.  Leaves to others:
-   all orders of several callers (explore/table_explore.c), wide slots (wide_stress.c). */
+   No timed assertion. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

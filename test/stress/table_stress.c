@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   table_stress.c - many threads at a small table: whatever is reclaimed, displaced, given back, forgotten by nobody and
+   Many threads at a small table: whatever is reclaimed, displaced, given back, forgotten by nobody and
    grown meanwhile, no key is granted more than its burst and what drained.
 
    Time is a counter that all advance, read before each call, so it is somewhat old when the call takes effect; the
    bound is that of the whole run, from the first call to the last: burst + time.
 
-   May touch: threads, stdout.  Promises: the counts are exact.  Leaves to others: all orders of a few steps
-   (test/explore). */
+   The counts are exact. */
 #include "crowd.h"
 
 #include <sched.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   take_stress.c - many threads hammer one limiter: exactly what the bound allows passes, every answer is counted.
+   Many threads hammer one limiter: exactly what the bound allows passes, every answer is counted.
 
-   May touch: threads, stdout.  Promises: time is the manual clock's, so the numbers are exact.  Leaves to others:
-   limits that change (set_limit_stress.c). */
+   Time is the manual clock's, so the numbers are exact. */
 #include "crowd.h"
 
 #include <pthread.h>

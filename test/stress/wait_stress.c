@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   wait_stress.c - threads that wait, with a lease and without, sleep, nap and spin, while the limit changes under them.
+   Threads that wait, with a lease and without, sleep, nap and spin, while the limit changes under them.
 
        never early     by nobody's clock does a call return before its start
        no start twice  of those who wait without a lease, all starts lie apart while the limit stays
        all come back   after a stop, and nobody is left in a line or counted as napping
 
-   May touch: threads, the system's clock.  Promises: no timed assertion.  Leaves to others: how late they are
-   (bench/wait.c), one thread in full view (unit/wait_test.c). */
+   No timed assertion. */
 #include "stress/crowd.h"
 
 #include <stdio.h>

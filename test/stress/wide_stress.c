@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   wide_stress.c - processes die while they write to a table that is kept, and threads are at one table together.
+   Processes die while they write to a table that is kept, and threads are at one table together.
 
    A child goes through a call instruction by instruction, and at each at which it has written something, every key
    is as it was before that call or as it is after it, whoever looks, and never again as before once it is as after.
@@ -11,8 +11,7 @@
 
    Threads take from a few keys of one table: each key grants what its limit has, and no more.
 
-   May touch: processes of its own.  Promises: the calls follow from the seed that is printed; when the child dies
-   is up to the machine.  Leaves to others: one step after the other (test/law/wide_law.c). */
+   The calls follow from the seed that is printed; when the child dies is up to the machine. */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   windows.c - see windows.h.
+   See windows.h.
 
    A call counts in a window only if both of its readings lie inside: then it surely passed there, whatever the
    scheduler did in between.  So what is found is a proof and no accident.
@@ -9,7 +9,7 @@
 
        needed(a, b) = sum of amounts with a <= from and to <= b, less (drained(b) - drained(a))
 
-   May touch: its arguments, memory.  Promises: count * log(count) steps.  Leaves to others: what a limit promises. */
+   Count * log(count) steps. */
 #include "windows.h"
 
 #include <stdlib.h>

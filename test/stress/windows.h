@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   windows.h - of all windows of time, the one in which most has passed.
+   Of all windows of time, the one in which most has passed.
 
    See windows.c. */
 #ifndef WEIR_TEST_WINDOWS_H

@@ -4,7 +4,7 @@
 set -euo pipefail
 # Not by ctest -N, which would empty the log of the run that this is part of.
 known=$(sed -nE 's/^add_test\((\[=\[|")?([a-z]+\/[A-Za-z0-9_-]+).*/\2/p' "$1/CTestTestfile.cmake")
-tests='`(unit|law|explore|stress|golden|serve|engine|clock|compat|vectors|tidy)/[a-z_-]+`'
+tests='`(unit|property|model|stress|golden|serve|engine|clock|compat|vectors|tidy)/[a-z_-]+`'
 shift
 status=0
 for page; do

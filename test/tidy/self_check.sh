@@ -60,7 +60,7 @@ api/a.c "cli/main.h"
 cli/a.c "../test/help.h"
 nowhere/a.c <string.h>
 redis/a.c <string.h>
-redis/micro/a.c "redis/client/hub.h" redis/micro
+redis/micro/a.c "redis/client/pool.h" redis/micro
 redis/client/a.c "cli/common/json.h" redis/client
 api/table/a.c "api/limiter.h" api/table
 api/table/a.c <unistd.h> api/table

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   accesslog_test.c - lines as servers write them, and what is wrong with others.
+   Lines as servers write them, and what is wrong with others.
 
-   May touch: its own lines.  Promises: each kind of format and each message has a row.  Leaves to others: times
-   (stamp_test.c), any bytes (accesslog_law.c). */
+   Each kind of format and each message has a row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

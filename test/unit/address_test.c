@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   address_test.c - keys of texts and of network addresses.
-
-   May touch: nothing.  Promises: nothing.  Leaves to others: hashing. */
+   Keys of texts and of network addresses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   address_text_test.c - addresses as text, held against the system's own functions.
+   Addresses as text, held against the system's own functions.
 
-   May touch: its own texts.  Promises: nothing behind a text is read (memory of just its size).  Leaves to others: keys
-   that are made of them (policy_test.c). */
+   Nothing behind a text is read (memory of just its size). */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   arguments_test.c - every bad argument of every algorithm is refused by name.
+   Every bad argument of every algorithm is refused by name.
 
    What the options and the algorithms are comes from their tables, so a new row of either is tested, or fails here.
 
-   May touch: its own plans and limiters; a child of its own, whose memory is limited.  Promises: code, column and
-   message are exact; what is refused leaves the plan alone.  Leaves to others: the grammar (text_test.c), the ends of
-   the ranges that work (extremes_test.c). */
+   Code, column and message are exact; what is refused leaves the plan alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   bench_pace_sum_test.c - the figures of weir-bench pace, from notes of threads that never ran.
+   The figures of weir-bench pace, from notes of threads that never ran.
 
-   May touch: its own notes.  Promises: nothing about clocks.  Leaves to others: the worst window, which
-   bench_window_test.c tries. */
+   Nothing about clocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   bench_window_test.c - the worst window that weir-bench finds, against trying all of them.
+   The worst window that weir-bench finds, against trying all of them.
 
-   May touch: its own intervals.  Promises: the seed is fixed.  Leaves to others: what the bound is. */
+   The seed is fixed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   bursty_test.c - bursty: what is stored, who pays, what a change keeps.
+   Bursty: what is stored, who pays, what a change keeps.
 
-   May touch: its own plans, states and limiters.  Promises: expected answers are worked out by hand from the rule in
-   smooth.c.  Leaves to others: long runs (bursty_law.c), Guava's own answers (vectors). */
+   Expected answers are worked out by hand from the rule in smooth.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   bytes_test.c - numbers and strings of JSON, written into memory that may be too small, and read back.
+   Numbers and strings of JSON, written into memory that may be too small, and read back.
 
-   May touch: its own memory.  Promises: each number is written as printf writes it and reads back as itself.  Leaves to
-   others: protocols (resp_test.c, http_test.c). */
+   Each number is written as printf writes it and reads back as itself. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

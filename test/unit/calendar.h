@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   calendar.h - a calendar that only counts: day after day from 1970.
+   A calendar that only counts: day after day from 1970.
 
-   May touch: cmocka.  Promises: too simple to be wrong, and as slow.  Leaves to others: zones. */
+   Too simple to be wrong, and as slow. */
 #ifndef WEIR_TEST_CALENDAR_H
 #define WEIR_TEST_CALENDAR_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   changed_limit_test.c - a limit with a name gets another rule: what its keys used stays used, as many permits.
+   A limit with a name gets another rule: what its keys used stays used, as many permits.
 
-   May touch: a folder of its own under /tmp.  Promises: the rows were worked out by hand, the random ones by counting
-   permits.  Leaves to others: engines (micro_state_test.c), wide slots (test/law/wide_law.c). */
+   The rows were worked out by hand, the random ones by counting permits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   clients_test.c - one number for each key, however many there are and whatever their bytes.
+   One number for each key, however many there are and whatever their bytes.
 
-   May touch: its own clients.  Promises: the oracle is the list of all keys.  Leaves to others: the hash. */
+   The oracle is the list of all keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

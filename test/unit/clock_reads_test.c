@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   clock_reads_test.c - how often the clock is read: once by a call, once by the renewal of a lease, never else; and how
+   How often the clock is read: once by a call, once by the renewal of a lease, never else; and how
    often a limit's clock is renewed when two find that it is time.
 
    weir-bench counts a lease's renewals and says that these are its readings of the clock; here the readings themselves
    are counted, in the place of the host's.
 
-   May touch: the host's clock.  Promises: nothing about speed.  Leaves to others: how large leases are. */
+   Nothing about speed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

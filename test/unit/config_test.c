@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   config_test.c - files that are right, and what is said of those that are wrong.
+   Files that are right, and what is said of those that are wrong.
 
-   May touch: a folder of its own under /tmp.  Promises: every message is told whole.  Leaves to others: any bytes
-   (law/config_law.c), looking up (policy_test.c). */
+   Every message is told whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

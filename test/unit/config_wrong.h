@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   config_wrong.h - files that are wrong, and what is said of each: LINE:COLUMN: message.  Rows of config_test.c. */
+   Files that are wrong, and what is said of each: LINE:COLUMN: message.  Rows of config_test.c. */
 {"limits:\n  api: {limit: 10/}", "2:19: limits.api.limit: expected a period: s, min, h, d, w; for example 10/s"},
     {"limits:\n  api:\n    limit: \"60/min; 10/\"",
      "3:24: limits.api.limit: expected a period: s, min, h, d, w; for example 10/s"},

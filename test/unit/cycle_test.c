@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   cycle_test.c - permits anew each period: what the rule says at its edges, what a person may say, what a limiter does.
+   Permits anew each period: what the rule says at its edges, what a person may say, what a limiter does.
 
-   May touch: its own plans, states and limiters.  Promises: expected answers are worked out by hand.  Leaves to others:
-   long runs (test/law/cycle_law.c), the peers (test/vectors). */
+   Expected answers are worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   deadlines_test.c - the wheel of seconds against a list that is searched. */
+   The wheel of seconds against a list that is searched. */
 #include "serve/net/deadlines.h"
 
 #include <setjmp.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   decide_test.c - who decides: what is asked of an engine, in which order, with which keys, and what becomes of its
+   Who decides: what is asked of an engine, in which order, with which keys, and what becomes of its
    answers.  The engine is made up (fake_engine.h): it writes down what it is asked.
 
-   May touch: a service without a socket.  Promises: what is opened is closed.  Leaves to others: real engines
-   (test/engine/serve.sh), what they answer. */
+   What is opened is closed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,18 +105,18 @@ static void shared_secret(void **state)
              "older-secret-of-at-least-32-characters", (unsigned long long)(taken_us / 1000000));
     secret = "older-secret-of-at-least-32-characters";
     other->now_ns += UINT64_C(61000000000);
-    decide_tick(&other->turn);
+    decide_tick(&other->batch);
     receipt_of(other, before);
     secret = both;
     rig->now_ns += UINT64_C(61000000000);
-    decide_tick(&rig->turn);
+    decide_tick(&rig->batch);
     assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", before, "1"), ":1\r\n");
-    secret_read = NULL; /* as of a hub of its own */
+    secret_read = NULL; /* as of a pool of its own */
     assert_string_equal(RIG_SAY(other, "WEIR.SETTLE", receipt_of(rig, text), "1"), ":1\r\n");
     /* Lost: another one takes its place, and all of before are refused. */
     secret = newer;
     rig->now_ns += UINT64_C(61000000000);
-    decide_tick(&rig->turn);
+    decide_tick(&rig->batch);
     assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), not_ours);
     assert_begins(RIG_SAY(rig, "WEIR.SETTLE", before, "1"), not_ours);
     rig_close(rig);
@@ -138,11 +137,11 @@ static void ended_secret(void **state)
     receipt_of(rig, text);
     secret = both;
     rig->now_ns += UINT64_C(61000000000);
-    decide_tick(&rig->turn);
+    decide_tick(&rig->batch);
     assert_begins(RIG_SAY(rig, "WEIR.SETTLE", text, "1"), not_ours);
     secret = "short";
     rig->now_ns += UINT64_C(61000000000);
-    decide_tick(&rig->turn);
+    decide_tick(&rig->batch);
     assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt_of(rig, text), "1"), ":1\r\n");
     assert_begins(rig->service.event[0].text, "engine: the secret of receipts has another form");
     rig_close(rig);
@@ -175,8 +174,8 @@ static void away(void **state)
     struct rig *rig = rig_with_engine();
     assert_string_equal(RIG_SAY(rig, "WEIR.TAKE", "10/s", "away"),
                         ALLOWED "$-1\r\n:0\r\n"); /* nobody could settle it */
-    assert_int_equal(atom_load(&rig->turn.stats->limit[0].away_allowed), 1);
-    assert_int_equal(atom_load(&rig->turn.stats->limit[0].away_refused), 0);
+    assert_int_equal(atom_load(&rig->batch.stats->limit[0].away_allowed), 1);
+    assert_int_equal(atom_load(&rig->batch.stats->limit[0].away_refused), 0);
     assert_begins(RIG_SAY(rig, "WEIR.FORGET", "10/s", "away"), "-ENGINE ");
     assert_string_equal(RIG_SAY(rig, "WEIR.FORGET", "10/s", "k"), ":1\r\n");
     told(told_to, true, "connection refused");
@@ -266,7 +265,7 @@ static void count_resumed(void *sender, struct session *session)
 static struct rig *rig_with_stopped_engine(void)
 {
     struct rig *rig = rig_with_engine();
-    rig->turn.resume = count_resumed;
+    rig->batch.resume = count_resumed;
     resumed = 0;
     stopped = true;
     return rig;
@@ -274,9 +273,9 @@ static struct rig *rig_with_stopped_engine(void)
 
 static const char *go_on(struct rig *rig, unsigned session)
 {
-    turn_begin(&rig->turn);
-    decide_go_on(&rig->turn);
-    turn_end(&rig->turn);
+    batch_begin(&rig->batch);
+    decide_go_on(&rig->batch);
+    batch_end(&rig->batch);
     rig->out[session][rig->size[session]] = '\0';
     return rig->out[session];
 }
@@ -313,9 +312,9 @@ static void in_order(void **state)
     const char *bytes = "WEIR.TAKE here x COST 4\r\nWEIR.TAKE 10/s deny\r\nWEIR.TAKE here x\r\nWEIR.TAKE 10/s k\r\n"
                         "PING one\r\nWEIR.TAKE 10/s deny\r\n";
     rig->size[0] = 0;
-    turn_begin(&rig->turn);
-    const size_t taken = handle_bytes(&rig->turn, &rig->session[0], slice_of(bytes));
-    turn_end(&rig->turn);
+    batch_begin(&rig->batch);
+    const size_t taken = handle_bytes(&rig->batch, &rig->session[0], slice_of(bytes));
+    batch_end(&rig->batch);
     assert_string_equal(bytes + taken, "PING one\r\nWEIR.TAKE 10/s deny\r\n"); /* comes again when it is resumed */
     rig->out[0][rig->size[0]] = '\0';
     assert_begins(rig->out[0], "*8\r\n$5\r\nnever"); /* of the table, and before all of the engine's */
@@ -345,7 +344,7 @@ static void meanwhile(void **state)
         send_to(rig, 2, text);
     }
     assert_string_equal(send_to(rig, 3, "WEIR.LIMIT SET other 2/h\r\n"), "+OK\r\n");
-    park_leave(&rig->turn, &rig->session[1]);
+    park_leave(&rig->batch, &rig->session[1]);
     assert_int_equal(rig->session[1].parked, 0);
     rig->size[0] = rig->size[1] = 0;
     stopped = false;
@@ -382,7 +381,7 @@ static void corrections(void **state)
     struct rig *rig = rig_with_engine();
     char text[RECEIPT_MAX], command[RECEIPT_MAX + 256];
     receipt_of(rig, text);
-    rig->turn.resume = count_resumed;
+    rig->batch.resume = count_resumed;
     resumed = 0;
     stopped = true;
     snprintf(command, sizeof command, "*3\r\n$11\r\nWEIR.SETTLE\r\n$%zu\r\n%s\r\n$1\r\n1\r\n", strlen(text), text);
@@ -415,15 +414,15 @@ static void corrections_in_order(void **state)
                               "WEIR.TAKE 10/s deny\r\n*3\r\n$11\r\nWEIR.SETTLE\r\n$%zu\r\n%s\r\n$1\r\n1\r\nPING\r\n",
                               strlen(text), text);
     const char *rest = bytes;
-    for (int turn = 0; turn < 3; turn++) { /* the take, the settle, and what is behind them */
+    for (int batch = 0; batch < 3; batch++) { /* the take, the settle, and what is behind them */
         rig->size[0] = 0;
-        turn_begin(&rig->turn);
-        rest += handle_bytes(&rig->turn, &rig->session[0], (struct slice){rest, (size_t)(bytes + size - rest)});
-        turn_end(&rig->turn);
+        batch_begin(&rig->batch);
+        rest += handle_bytes(&rig->batch, &rig->session[0], (struct slice){rest, (size_t)(bytes + size - rest)});
+        batch_end(&rig->batch);
         stopped = false;
         static const char *const answer[] = {DENIED, ":1\r\n", "+PONG\r\n"};
-        assert_string_equal(go_on(rig, 0), answer[turn]);
-        stopped = turn == 0;
+        assert_string_equal(go_on(rig, 0), answer[batch]);
+        stopped = batch == 0;
     }
     assert_ptr_equal(rest, bytes + size);
     rig->session[1].protocol = SESSION_HTTP;
@@ -454,7 +453,7 @@ static void corrections_end(void **state)
         snprintf(command, sizeof command, "*3\r\n$11\r\nWEIR.SETTLE\r\n$%zu\r\n%s\r\n$1\r\n1\r\n", strlen(text), text);
         assert_string_equal(send_to(rig, 0, command), "");
         if (round == 0) {
-            park_leave(&rig->turn, &rig->session[0]);
+            park_leave(&rig->batch, &rig->session[0]);
             stopped = false;
             rig->size[0] = 0;
             assert_string_equal(go_on(rig, 0), "");

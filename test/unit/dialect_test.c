@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   dialect_test.c - the same limit in other systems' words: the edges of what each can say, and the reasons.
+   The same limit in other systems' words: the edges of what each can say, and the reasons.
 
-   May touch: its own plans.  Promises: each refusal is met just beyond a limit that is still printed.  Leaves to
-   others: the whole texts (test/golden/explain_as.sh). */
+   Each refusal is met just beyond a limit that is still printed. */
 #include "plan/dialect.h"
 
 #include <setjmp.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   directive_test.c - pieces of nginx.conf, and texts that are none.
+   Pieces of nginx.conf, and texts that are none.
 
-   May touch: its own texts.  Promises: what nginx joins is joined, and no byte behind the room is written.  Leaves to
-   others: variables (accesslog_test.c). */
+   What nginx joins is joined, and no byte behind the room is written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine_away_test.c - what is answered while the engine is away: each node's share, and the other policies.  Nobody
+   What is answered while the engine is away: each node's share, and the other policies.  Nobody
    listens on port 1. */
 #include "redis/client/local/away.h"
 
@@ -260,13 +260,13 @@ static void test_fork(void **state)
     weir_engine *engine = open_engine(WEIR_AWAY_LOCAL, &limit, "10/h burst=10");
     int status = 1;
     assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict, WEIR_ALLOW);
-    struct hub *hub = engine->hub;
-    char id[HUB_ID_SIZE];
-    strcpy(id, hub->id);
-    atomic_store(&hub->entered_ns, 1);
+    struct pool *pool = engine->pool;
+    char id[POOL_ID_SIZE];
+    strcpy(id, pool->id);
+    atomic_store(&pool->entered_ns, 1);
     const pid_t child = fork();
     alarm(60);
-    const bool counted = strcmp(id, hub->id) == 0 && atomic_load(&hub->entered_ns) != 0;
+    const bool counted = strcmp(id, pool->id) == 0 && atomic_load(&pool->entered_ns) != 0;
     weir_engine_stats stats;
     weir_engine *joined = NULL;
     weir_engine_ask one = {.verb = WEIR_ASK_TAKE,

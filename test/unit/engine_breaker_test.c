@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine_breaker_test.c - when a server that failed is tried again, with times that are made up. */
+   When a server that failed is tried again, with times that are made up. */
 #include "redis/client/link/breaker.h"
 
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   engine_clock_test.c - a handle by its pieces, on a clock that the test sets: deadlines, how many questions wait, when
+   A handle by its pieces, on a clock that the test sets: deadlines, how many questions wait, when
    a server that was away is tried again.  It asks a socket that takes connections and never says anything.
 
-   May touch: 127.0.0.1.  Promises: no answer depends on how long anything really takes: the simulated time has nothing
-   to do with the machine's, and an hour of it goes by at once.  Leaves to others: answers (engine_faults_test.c). */
+   No answer depends on how long anything really takes: the simulated time has nothing to do with the machine's, and an
+   hour of it goes by at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,16 +93,16 @@ static void deadlines(void **state)
     assert_in_range(within_ns, DEADLINE_NS - DEADLINE_NS / 8, DEADLINE_NS);
     weir_engine_begin(engine, ask + 1, 1, at(1000));
     assert_int_equal(wait_ns(1000), within_ns - 1000);
-    weir_engine_turn(engine, at(within_ns - 1));
+    weir_engine_process(engine, at(within_ns - 1));
     assert_int_equal(count_answered(0, 2), 0);
     assert_int_equal(wait_ns(within_ns - 1), 1);
-    weir_engine_turn(engine, at(within_ns));
+    weir_engine_process(engine, at(within_ns));
     assert_int_equal(ask[0].from, WEIR_FROM_AWAY);
     assert_int_equal(ask[0].decision.verdict, WEIR_DENY);
     assert_int_equal(ask[0].decision.start.ns, at(within_ns).ns);
     assert_int_equal(stats().late, 1);
     assert_int_equal(stats().outages[WEIR_OUTAGE_TIMEOUT], 1);
-    weir_engine_turn(engine, at(within_ns + 1000));
+    weir_engine_process(engine, at(within_ns + 1000));
     assert_int_equal(count_answered(0, 2), 2);
     assert_true(wait_ns(within_ns + 1000) == WEIR_FOREVER);
 }
@@ -120,7 +120,7 @@ static void how_many_wait(void **state)
     weir_engine_begin(engine, ask + WEIR_ENGINE_MAX, MORE, at(2));
     assert_int_equal(count_answered(WEIR_ENGINE_MAX, ALL), 0);
     assert_int_equal(stats().crowded, MORE);
-    weir_engine_turn(engine, at(HOUR_NS));
+    weir_engine_process(engine, at(HOUR_NS));
     assert_int_equal(count_answered(0, ALL), ALL);
     assert_int_equal(stats().from_away, ALL + MORE);
     weir_engine_begin(engine, ask, ALL, at(2 * HOUR_NS)); /* as many as at first */
@@ -133,7 +133,7 @@ static void tried_again(void **state)
 {
     (void)state;
     weir_engine_begin(engine, ask, 1, at(0));
-    weir_engine_turn(engine, at(HOUR_NS));
+    weir_engine_process(engine, at(HOUR_NS));
     assert_int_equal(count_answered(0, 1), 1);
     const uint64_t retry_ns = ask[0].decision.retry_ns;
     assert_in_range(retry_ns, 1, UINT64_C(10000000000));

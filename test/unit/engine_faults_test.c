@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine_faults_test.c - the client against a server of our own that says what the test wants: errors, nonsense, too
+   The client against a server of our own that says what the test wants: errors, nonsense, too
    much, too late, and nothing. */
 #include <setjmp.h>
 #include <stdarg.h>

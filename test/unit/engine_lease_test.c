@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   engine_lease_test.c - the node's side of leases: one key's state machine, then the table of busy keys.
+   The node's side of leases: one key's state machine, then the table of busy keys.
 
-   Times and replies are the test's own.  What an engine makes of it is explored (test/explore/nodes_explore.c).
+   Times and replies are the test's own.  What an engine makes of it is explored (test/model/nodes_model.c).
 
-   May touch: its own memory.  Promises: each number of lease.h and leases.h that a node lives by.  Leaves to others:
-   bytes and sockets. */
+   Each number of lease.h and leases.h that a node lives by. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   engine_nodes_test.c - how many nodes share the limits: when an engine goes away, the shares of all that let something
+   How many nodes share the limits: when an engine goes away, the shares of all that let something
    pass are one at most, whoever started, ended, idled or crashed when.
 
    Hubs that beat once a second, and stop beating now and then, over a sorted set as nodes.c has it in the engine; it
    loses the set now and then, and answers are lost; then it is gone, and each notices that at another moment.
 
-   May touch: its own hubs.  Promises: the same runs each time.  Leaves to others: commands and answers
-   (engine/bounds_away), what a share is (engine_away_test.c). */
+   The same runs each time. */
 #include "redis/client/engine.h"
 
 #include <setjmp.h>
@@ -29,7 +28,7 @@ enum { HUBS = 12, GONE_S = 5 };
 static uint64_t seed;
 
 struct node {
-    struct hub *hub;
+    struct pool *pool;
     uint64_t from_ns, to_ns; /* lives; at its end another one may begin in its place */
     uint64_t beat_ns;
     uint64_t score; /* in the set, 0: not */
@@ -40,17 +39,17 @@ static uint64_t within(uint64_t most)
     return random_below(&seed, most);
 }
 
-static struct hub *new_hub(void)
+static struct pool *new_pool(void)
 {
-    struct hub *hub = calloc(1, sizeof *hub);
-    assert_non_null(hub);
-    return hub;
+    struct pool *pool = calloc(1, sizeof *pool);
+    assert_non_null(pool);
+    return pool;
 }
 
 static void begin(struct node *node, uint64_t from_ns)
 {
-    free(node->hub);
-    node->hub = new_hub();
+    free(node->pool);
+    node->pool = new_pool();
     node->from_ns = from_ns;
     node->to_ns = from_ns + (within(3) == 0 ? within(8 * S) : within(2) == 0 ? within(60 * S) : NEVER / 2);
     node->beat_ns = from_ns + within(2 * S);
@@ -61,17 +60,17 @@ static void begin(struct node *node, uint64_t from_ns)
 static void beat(struct node nodes[], struct node *node)
 {
     const uint64_t now_ns = node->beat_ns, second = now_ns / S;
-    const bool enters = nodes_enters(node->hub, now_ns);
+    const bool enters = nodes_enters(node->pool, now_ns);
     uint64_t count = 0;
     const bool was_missing = node->score == 0;
     if (enters) node->score = second;
     const bool answered = within(50) != 0;
-    if (enters && answered) nodes_entered(node->hub, was_missing);
+    if (enters && answered) nodes_entered(node->pool, was_missing);
     for (int i = 0; i < HUBS; i++) {
         if (nodes[i].score + GONE_S <= second) nodes[i].score = 0;
         count += nodes[i].score != 0;
     }
-    if (answered && count >= enters) nodes_heard(node->hub, now_ns, count, enters);
+    if (answered && count >= enters) nodes_heard(node->pool, now_ns, count, enters);
     node->beat_ns += S + within(20 * MS) + (within(30) == 0 ? within(20 * S) : 0);
 }
 
@@ -97,8 +96,8 @@ static struct node *next_of(struct node nodes[], uint64_t until_ns)
 static void notice(struct node *node, uint64_t gone_ns)
 {
     if (within(4) == 0) return; /* not yet */
-    atomic_store(&node->hub->away_at_ns, gone_ns + (within(3) == 0 ? within(100 * S) : within(2 * S)));
-    atomic_store(&node->hub->is_away, true);
+    atomic_store(&node->pool->away_at_ns, gone_ns + (within(3) == 0 ? within(100 * S) : within(2 * S)));
+    atomic_store(&node->pool->is_away, true);
 }
 
 static void shares_are_one_at_most(void **state)
@@ -122,7 +121,7 @@ static void shares_are_one_at_most(void **state)
             const uint64_t now_ns = gone_ns + within(look < 2 ? 5 * S : 1000 * S);
             double share = 0;
             for (int i = 0; i < HUBS; i++) {
-                const uint64_t known = nodes_known(nodes[i].hub, now_ns);
+                const uint64_t known = nodes_known(nodes[i].pool, now_ns);
                 if (known != 0) share += 1.0 / (double)known;
                 sharing += known != 0;
             }
@@ -130,77 +129,77 @@ static void shares_are_one_at_most(void **state)
         }
     }
     assert_true(sharing > runs); /* or nothing was tried */
-    for (int i = 0; i < HUBS; i++) free(nodes[i].hub);
+    for (int i = 0; i < HUBS; i++) free(nodes[i].pool);
 }
 
 /* The engine comes back empty, and goes again before everybody has entered itself once more. */
 static void an_empty_engine(void **state)
 {
     (void)state;
-    struct hub *hub[2] = {new_hub(), new_hub()};
+    struct pool *pool[2] = {new_pool(), new_pool()};
     for (uint64_t second = 100; second <= 110; second++) {
         for (int i = 0; i < 2; i++) {
-            const bool enters = nodes_enters(hub[i], second * S);
-            if (enters) nodes_entered(hub[i], second == 102);
-            nodes_heard(hub[i], second * S, 2, enters);
+            const bool enters = nodes_enters(pool[i], second * S);
+            if (enters) nodes_entered(pool[i], second == 102);
+            nodes_heard(pool[i], second * S, 2, enters);
         }
     }
-    for (int i = 0; i < 2; i++) assert_int_equal(nodes_known(hub[i], 110 * S), 2);
-    assert_true(nodes_enters(hub[0], 112 * S));
-    nodes_entered(hub[0], true);
-    nodes_heard(hub[0], 112 * S, 1, true); /* the other one comes next */
+    for (int i = 0; i < 2; i++) assert_int_equal(nodes_known(pool[i], 110 * S), 2);
+    assert_true(nodes_enters(pool[0], 112 * S));
+    nodes_entered(pool[0], true);
+    nodes_heard(pool[0], 112 * S, 1, true); /* the other one comes next */
     for (int i = 0; i < 2; i++) {
-        atomic_store(&hub[i]->away_at_ns, 112 * S + MS);
-        atomic_store(&hub[i]->is_away, true);
-        assert_int_equal(nodes_known(hub[i], 113 * S), i == 0 ? 0 : 2);
+        atomic_store(&pool[i]->away_at_ns, 112 * S + MS);
+        atomic_store(&pool[i]->is_away, true);
+        assert_int_equal(nodes_known(pool[i], 113 * S), i == 0 ? 0 : 2);
     }
-    for (int i = 0; i < 2; i++) free(hub[i]);
+    for (int i = 0; i < 2; i++) free(pool[i]);
 }
 
 /* It found itself missing, and the answer that said so was lost. */
 static void a_lost_answer(void **state)
 {
     (void)state;
-    struct hub *hub = new_hub();
+    struct pool *pool = new_pool();
     for (uint64_t second = 100; second <= 110; second++) {
-        if (nodes_enters(hub, second * S)) nodes_entered(hub, second == 102);
-        nodes_heard(hub, second * S, 2, second >= 102);
+        if (nodes_enters(pool, second * S)) nodes_entered(pool, second == 102);
+        nodes_heard(pool, second * S, 2, second >= 102);
     }
-    assert_int_equal(nodes_known(hub, 110 * S), 2);
-    assert_true(nodes_enters(hub, 111 * S)); /* no answer */
-    assert_true(nodes_enters(hub, 112 * S));
-    nodes_entered(hub, false);
-    nodes_heard(hub, 112 * S, 1, true);
-    assert_int_equal(nodes_known(hub, 112 * S), 0);
-    free(hub);
+    assert_int_equal(nodes_known(pool, 110 * S), 2);
+    assert_true(nodes_enters(pool, 111 * S)); /* no answer */
+    assert_true(nodes_enters(pool, 112 * S));
+    nodes_entered(pool, false);
+    nodes_heard(pool, 112 * S, 1, true);
+    assert_int_equal(nodes_known(pool, 112 * S), 0);
+    free(pool);
 }
 
 /* Two that have counted each other, one that began a second ago; what the file says goes before all that. */
 static void known_when_counted(void **state)
 {
     (void)state;
-    struct hub *hub = new_hub();
-    assert_int_equal(nodes_known(hub, 100 * S), 0);
+    struct pool *pool = new_pool();
+    assert_int_equal(nodes_known(pool, 100 * S), 0);
     for (uint64_t second = 100; second < 107; second++) {
-        assert_true(nodes_enters(hub, second * S) == (second >= 102));
-        if (second >= 102) nodes_entered(hub, second == 102);
-        nodes_heard(hub, second * S, 2, second >= 102);
-        assert_int_equal(nodes_known(hub, second * S), 0);
+        assert_true(nodes_enters(pool, second * S) == (second >= 102));
+        if (second >= 102) nodes_entered(pool, second == 102);
+        nodes_heard(pool, second * S, 2, second >= 102);
+        assert_int_equal(nodes_known(pool, second * S), 0);
     }
-    assert_true(nodes_enters(hub, 107 * S));
-    nodes_entered(hub, false);
-    nodes_heard(hub, 107 * S, 2, true);
-    assert_int_equal(nodes_known(hub, 107 * S), 2);
-    assert_int_equal(nodes_known(hub, 111 * S), 2);
-    assert_int_equal(nodes_known(hub, 111 * S + 1), 0); /* the others may not count it any more */
-    atomic_store(&hub->away_at_ns, 108 * S);
-    atomic_store(&hub->is_away, true);
-    assert_int_equal(nodes_known(hub, 9999 * S), 2);
-    atomic_store(&hub->is_away, false);
-    assert_false(nodes_enters(hub, 9999 * S)); /* it begins again */
-    hub->options.nodes = 7;
-    assert_int_equal(nodes_known(hub, 9999 * S), 7);
-    free(hub);
+    assert_true(nodes_enters(pool, 107 * S));
+    nodes_entered(pool, false);
+    nodes_heard(pool, 107 * S, 2, true);
+    assert_int_equal(nodes_known(pool, 107 * S), 2);
+    assert_int_equal(nodes_known(pool, 111 * S), 2);
+    assert_int_equal(nodes_known(pool, 111 * S + 1), 0); /* the others may not count it any more */
+    atomic_store(&pool->away_at_ns, 108 * S);
+    atomic_store(&pool->is_away, true);
+    assert_int_equal(nodes_known(pool, 9999 * S), 2);
+    atomic_store(&pool->is_away, false);
+    assert_false(nodes_enters(pool, 9999 * S)); /* it begins again */
+    pool->options.nodes = 7;
+    assert_int_equal(nodes_known(pool, 9999 * S), 7);
+    free(pool);
 }
 
 int main(void)

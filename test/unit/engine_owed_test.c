@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   engine_owed_test.c - what is owed to an engine.
+   What is owed to an engine.
 
    Against a list: what was added for a key and a limit comes out once.  And as a whole, in random histories of nodes
    whose engine goes and comes back: an engine of a bucket that everything is charged to, real shares, and whatever the
    number of outages no more than 3 B + r (t + 0.5 s) + 2 N, and a permit for each node and outage (doc/distributed.md).
 
-   May touch: its own engines, which are away.  Promises: the same each time.  Leaves to others: links (engine/client,
-   engine/bounds_away). */
+   The same each time. */
 #include "redis/client/local/owed.h"
 
 #include <setjmp.h>
@@ -44,7 +43,7 @@ static bool add(weir_engine *engine, const weir_engine_ask *ask, const uint64_t 
 {
     weir_plan share;
     away_plan(&share, &ask->limit->plan, 1);
-    return owed_add(engine->hub, ask, &share, cost, now_ns);
+    return owed_add(engine->pool, ask, &share, cost, now_ns);
 }
 
 static void as_a_list(void **state)
@@ -62,19 +61,19 @@ static void as_a_list(void **state)
         const weir_engine_ask ask = ask_of(limit[which], &number);
         uint64_t *const expected = list[which][number];
         uint64_t cost[WEIR_LIMITS_MAX] = {1 + random_below(&seed, 9), random_below(&seed, 9)};
-        assert_true(owed_by(engine->hub, &ask) == (expected[0] != 0));
+        assert_true(owed_by(engine->pool, &ask) == (expected[0] != 0));
         if (random_one_in(&seed, 2)) {
             owing += expected[0] == 0;
             assert_true(add(engine, &ask, cost, 0));
             for (unsigned i = 0; i < limit[which]->count; i++) expected[i] += cost[i];
         } else {
             owing -= expected[0] != 0;
-            assert_true(owed_take(engine->hub, &ask, 0, cost) == (expected[0] != 0));
+            assert_true(owed_take(engine->pool, &ask, 0, cost) == (expected[0] != 0));
             for (unsigned i = 0; i < limit[which]->count && expected[0] != 0; i++)
                 assert_int_equal(cost[i], expected[i]);
             expected[0] = expected[1] = 0;
         }
-        assert_true(owed_any(engine->hub) == (owing != 0));
+        assert_true(owed_any(engine->pool) == (owing != 0));
     }
     for (int i = 0; i < LIMITS; i++) weir_engine_limit_close(limit[i]);
     weir_engine_close(engine);
@@ -95,10 +94,10 @@ static void full(void **state)
     assert_int_equal(added, ROOM);
     for (uint64_t number = 0; number < 1000; number++) {
         const weir_engine_ask ask = ask_of(limit, &number);
-        added -= owed_take(engine->hub, &ask, 0, cost);
+        added -= owed_take(engine->pool, &ask, 0, cost);
     }
     assert_int_equal(added, 0);
-    assert_false(owed_any(engine->hub));
+    assert_false(owed_any(engine->pool));
     weir_engine_limit_close(limit);
     weir_engine_close(engine);
 }
@@ -114,15 +113,15 @@ static void runs_out(void **state)
     assert_int_equal(weir_engine_limit_open(&limit, engine, "10/s burst=10", WEIR_AWAY_LOCAL, NULL), 0);
     const weir_engine_ask ask = ask_of(limit, &key), another = ask_of(limit, &other);
     for (uint64_t now_s = 0; now_s < 100; now_s++) assert_true(add(engine, &ask, ten, now_s * s));
-    assert_true(owed_take(engine->hub, &ask, 100 * s, cost)); /* of the 1,000 */
+    assert_true(owed_take(engine->pool, &ask, 100 * s, cost)); /* of the 1,000 */
     assert_int_equal(cost[0], 5);
     assert_true(add(engine, &ask, ten, 100 * s));
-    assert_false(owed_take(engine->hub, &ask, 101 * s + s / 2, cost));
+    assert_false(owed_take(engine->pool, &ask, 101 * s + s / 2, cost));
     assert_true(add(engine, &another, hundred, 200 * s)); /* charged: more than a share holds */
     assert_true(add(engine, &ask, ten, 200 * s));
-    owed_sweep(engine->hub, 205 * s);
-    assert_false(owed_by(engine->hub, &ask));
-    assert_true(owed_take(engine->hub, &another, 205 * s, cost));
+    owed_sweep(engine->pool, 205 * s);
+    assert_false(owed_by(engine->pool, &ask));
+    assert_true(owed_take(engine->pool, &another, 205 * s, cost));
     assert_int_equal(cost[0], 55);
     weir_engine_limit_close(limit);
     weir_engine_close(engine);
@@ -172,7 +171,7 @@ static void ask_once(struct history *history, uint64_t i, bool is_away)
     } else {
         struct ask take = {.now_ns = history->now_ns, .each = &cost};
         struct ask charge = {.now_ns = history->now_ns, .each = owed, .charge = true};
-        if (owed_take(engine->hub, &ask, history->now_ns, owed))
+        if (owed_take(engine->pool, &ask, history->now_ns, owed))
             keyed_ask(history->server, &history->plan, one_key(), &charge);
         ask.decision = keyed_ask(history->server, &history->plan, one_key(), &take);
         away_heard(engine, &ask);

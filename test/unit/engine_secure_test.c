@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   engine_secure_test.c - what is said of a connection by TLS that ends before the server has said anything.
+   What is said of a connection by TLS that ends before the server has said anything.
 
-   May touch: a pair of sockets.  Promises: no certificate is needed.  Leaves to others: servers that answer
-   (test/engine/tls.sh). */
+   No certificate is needed. */
 #include "redis/client/link/secure.h"
 
 #include <errno.h>

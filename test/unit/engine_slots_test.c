@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine_slots_test.c - slots of keys, as the specification of Redis Cluster has them; and of CLUSTER SLOTS what is
+   Slots of keys, as the specification of Redis Cluster has them; and of CLUSTER SLOTS what is
    taken and what is not. */
 #include "redis/client/slots.h"
 
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "redis/client/hub.h"
+#include "redis/client/pool.h"
 
 static unsigned slot(const char *key)
 {
@@ -53,17 +53,17 @@ static redisReply *read_reply(const char *text)
     return reply;
 }
 
-static struct hub *open_hub(const char *url)
+static struct pool *open_pool(const char *url)
 {
-    struct hub *hub = NULL;
-    assert_int_equal(hub_open(&hub, url, NULL, NULL), 0);
-    return hub;
+    struct pool *pool = NULL;
+    assert_int_equal(pool_open(&pool, url, NULL, NULL), 0);
+    return pool;
 }
 
-static bool set_slots(struct hub *hub, const char *text)
+static bool set_slots(struct pool *pool, const char *text)
 {
     redisReply *const reply = read_reply(text);
-    const bool set = hub_set_slots(hub, 0, reply);
+    const bool set = pool_set_slots(pool, 0, reply);
     freeReplyObject(reply);
     return set;
 }
@@ -71,62 +71,62 @@ static bool set_slots(struct hub *hub, const char *text)
 static void test_slots_of_a_cluster(void **state)
 {
     (void)state;
-    struct hub *const hub = open_hub("redis+cluster://127.0.0.1:7000");
-    assert_int_equal(hub_owner(hub, 0), NOWHERE);
-    assert_false(set_slots(hub, "*0\r\n"));
-    assert_false(set_slots(hub, "-ERR This instance has cluster support disabled\r\n"));
+    struct pool *const pool = open_pool("redis+cluster://127.0.0.1:7000");
+    assert_int_equal(pool_owner(pool, 0), NOWHERE);
+    assert_false(set_slots(pool, "*0\r\n"));
+    assert_false(set_slots(pool, "-ERR This instance has cluster support disabled\r\n"));
     /* Beyond the slots, backwards, of the wrong form: nothing of it. */
-    assert_false(set_slots(hub,
+    assert_false(set_slots(pool,
                            "*3\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:1\r\n*3\r\n:-1\r\n:5\r\n*2\r\n$1\r\na\r\n:1"
                            "\r\n*3\r\n:0\r\n:5\r\n*2\r\n$1\r\na\r\n:65536\r\n"));
-    assert_int_equal(atomic_load(&hub->servers), 1);
-    assert_true(set_slots(hub, "*2\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"
-                               "*3\r\n:100\r\n:16383\r\n*2\r\n$0\r\n\r\n:7000\r\n"));
-    assert_int_equal(atomic_load(&hub->servers), 2);
-    assert_int_equal(hub_owner(hub, 99), 1);
-    assert_int_equal(hub_owner(hub, 100), 0); /* without a host: who said it */
-    assert_true(hub->server[0]->used && hub->server[1]->used);
-    assert_true(set_slots(hub, "*1\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"));
-    assert_int_equal(hub_owner(hub, 100), NOWHERE);
-    assert_false(hub->server[0]->used);
-    hub_leave(hub);
+    assert_int_equal(atomic_load(&pool->servers), 1);
+    assert_true(set_slots(pool, "*2\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"
+                                "*3\r\n:100\r\n:16383\r\n*2\r\n$0\r\n\r\n:7000\r\n"));
+    assert_int_equal(atomic_load(&pool->servers), 2);
+    assert_int_equal(pool_owner(pool, 99), 1);
+    assert_int_equal(pool_owner(pool, 100), 0); /* without a host: who said it */
+    assert_true(pool->server[0]->used && pool->server[1]->used);
+    assert_true(set_slots(pool, "*1\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"));
+    assert_int_equal(pool_owner(pool, 100), NOWHERE);
+    assert_false(pool->server[0]->used);
+    pool_leave(pool);
 }
 
 static void test_redirects(void **state)
 {
     (void)state;
     unsigned at = 0;
-    struct hub *const hub = open_hub("redis+cluster://127.0.0.1:7000");
-    assert_int_equal(hub_read_redirect(hub, 0, "3999 127.0.0.1:7001", &at), 1);
+    struct pool *const pool = open_pool("redis+cluster://127.0.0.1:7000");
+    assert_int_equal(pool_read_redirect(pool, 0, "3999 127.0.0.1:7001", &at), 1);
     assert_int_equal(at, 3999);
-    assert_int_equal(hub_read_redirect(hub, 0, "3999 :7000", &at), 0);
-    assert_int_equal(hub_read_redirect(hub, 0, "4000 2001:db8::1:7002", &at), 2);
-    assert_string_equal(hub->server[2]->place.host, "2001:db8::1");
+    assert_int_equal(pool_read_redirect(pool, 0, "3999 :7000", &at), 0);
+    assert_int_equal(pool_read_redirect(pool, 0, "4000 2001:db8::1:7002", &at), 2);
+    assert_string_equal(pool->server[2]->endpoint.host, "2001:db8::1");
     static const char *const wrong[] = {"",       "x",        "16384 a:1",    "-1 a:1",  "3999",
                                         "3999 a", "3999 a:0", "3999 a:65536", "3999 a:x"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_int_equal(hub_read_redirect(hub, 0, wrong[i], &at), NOWHERE);
+        assert_int_equal(pool_read_redirect(pool, 0, wrong[i], &at), NOWHERE);
     }
-    hub_set_slot(hub, 3999, 1);
-    assert_int_equal(hub_owner(hub, 3999), 1);
-    hub_leave(hub);
+    pool_set_slot(pool, 3999, 1);
+    assert_int_equal(pool_owner(pool, 3999), 1);
+    pool_leave(pool);
 }
 
 /* A server that tells of ever new ones does not make us forget those that have keys. */
 static void test_servers_are_bounded(void **state)
 {
     (void)state;
-    struct hub *const hub = open_hub("redis+cluster://127.0.0.1:7000");
-    struct engine_place place = {.host = "127.0.0.1"};
-    assert_true(set_slots(hub, "*1\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"));
+    struct pool *const pool = open_pool("redis+cluster://127.0.0.1:7000");
+    struct engine_endpoint place = {.host = "127.0.0.1"};
+    assert_true(set_slots(pool, "*1\r\n*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n"));
     for (unsigned i = 0; i < 3 * SERVERS_MAX; i++) {
         place.port = (uint16_t)(10000 + i);
-        assert_true(hub_server(hub, &place) >= 2);
+        assert_true(pool_server(pool, &place) >= 2);
     }
-    assert_int_equal(atomic_load(&hub->servers), SERVERS_MAX);
-    assert_int_equal(hub->server[1]->place.port, 7001);
-    assert_int_equal(hub->server[0]->place.port, 7000);
-    hub_leave(hub);
+    assert_int_equal(atomic_load(&pool->servers), SERVERS_MAX);
+    assert_int_equal(pool->server[1]->endpoint.port, 7001);
+    assert_int_equal(pool->server[0]->endpoint.port, 7000);
+    pool_leave(pool);
 }
 
 int main(void)

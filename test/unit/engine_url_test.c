@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine_url_test.c - the URLs of engines: what each says, and what is said of those that say nothing. */
+   The URLs of engines: what each says, and what is said of those that say nothing. */
 #include "redis/client/link/url.h"
 
 #include <setjmp.h>
@@ -21,8 +21,8 @@ static void reads(const char *text, enum url_kind kind, const char *host, unsign
 {
     assert_int_equal(url_read(&url, text, &error), 0);
     assert_int_equal(url.kind, kind);
-    assert_string_equal(url.place[0].host, host);
-    assert_int_equal(url.place[0].port, port);
+    assert_string_equal(url.endpoint[0].host, host);
+    assert_int_equal(url.endpoint[0].port, port);
 }
 
 static void test_one_server(void **state)
@@ -61,12 +61,12 @@ static void test_many_servers(void **state)
 {
     (void)state;
     reads("redis+cluster://a:7000,b,[::1]:7002", URL_CLUSTER, "a", 7000);
-    assert_int_equal(url.places, 3);
-    assert_int_equal(url.place[1].port, 6379);
-    assert_string_equal(url.place[2].host, "::1");
+    assert_int_equal(url.endpoints, 3);
+    assert_int_equal(url.endpoint[1].port, 6379);
+    assert_string_equal(url.endpoint[2].host, "::1");
     reads("redis+sentinel://me:secret@a:7000,b/my%20master/5", URL_SENTINEL, "a", 7000);
-    assert_int_equal(url.places, 2);
-    assert_int_equal(url.place[1].port, 26379);
+    assert_int_equal(url.endpoints, 2);
+    assert_int_equal(url.endpoint[1].port, 26379);
     assert_string_equal(url.name, "my master");
     assert_int_equal(url.database, 5);
 }
@@ -121,9 +121,9 @@ static void test_limits(void **state)
 {
     (void)state;
     char text[2000] = "redis+cluster://a";
-    for (int i = 1; i < URL_PLACES_MAX; i++) strcat(text, ",a");
+    for (int i = 1; i < URL_ENDPOINTS_MAX; i++) strcat(text, ",a");
     assert_int_equal(url_read(&url, text, &error), 0);
-    assert_int_equal(url.places, URL_PLACES_MAX);
+    assert_int_equal(url.endpoints, URL_ENDPOINTS_MAX);
     strcat(text, ",a");
     assert_int_equal(url_read(&url, text, &error), WEIR_EINVAL);
     memset(text, 'a', sizeof text - 1);
@@ -155,7 +155,7 @@ static void test_what_is_known(void **state)
 {
     (void)state;
     static const struct {
-        struct engine_place place;
+        struct engine_endpoint place;
         unsigned count;
         const char *host;
     } rows[] = {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   extremes_test.c - the largest and the smallest arguments that are taken work, at any time and with any cost.
+   The largest and the smallest arguments that are taken work, at any time and with any cost.
 
-   May touch: its own plans, states and limiters.  Promises: every answer is one of the three, a retry is exact to the
-   ns, and what passes stays within most_in; a change of limit gives nothing away.  Leaves to others: what is refused
-   (arguments_test.c), what the numbers mean (a test for each algorithm). */
+   Every answer is one of the three, a retry is exact to the ns, and what passes stays within most_in; a change of limit
+   gives nothing away. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   facts_test.c - what facts.c says a limit lets through, against a caller who takes all he can get from the real core;
+   What facts.c says a limit lets through, against a caller who takes all he can get from the real core;
    and the explanations, word by word.
 
-   May touch: its own plans and states.  Promises: counts are compared with brute force, not with another formula.
-   Leaves to others: whether the core is right (decide_test.c). */
+   Counts are compared with brute force, not with another formula. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   fake_engine.h - a service without a socket whose engine is made up: it writes down what it is asked, answers at once,
+   A service without a socket whose engine is made up: it writes down what it is asked, answers at once,
    or, while it is stopped, later.
 
-   Included behind cmocka.h, by a test that wraps weir_engine_*.  May touch: its own service.  Promises: what is opened
-   is counted in `opened`.  Leaves to others: what is asked. */
+   Included behind cmocka.h, by a test that wraps weir_engine_*.  What is opened is counted in `opened`. */
 #ifndef WEIR_UNIT_FAKE_ENGINE_H
 #define WEIR_UNIT_FAKE_ENGINE_H
 
@@ -40,7 +39,7 @@ void __wrap_weir_engine_limit_close(weir_engine_limit *limit);
 uint64_t __wrap_weir_engine_secret(weir_engine *engine, char text[WEIR_ENGINE_SECRET_MAX]);
 void __wrap_weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
 void __wrap_weir_engine_tick(weir_engine *engine);
-void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now);
+void __wrap_weir_engine_process(weir_engine *engine, weir_instant now);
 void __wrap_weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, weir_instant now);
 void __wrap_weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size);
 
@@ -193,7 +192,7 @@ void __wrap_weir_engine_tick(weir_engine *engine)
     (void)engine;
 }
 
-void __wrap_weir_engine_turn(weir_engine *engine, weir_instant now)
+void __wrap_weir_engine_process(weir_engine *engine, weir_instant now)
 {
     (void)now;
     if (stopped) return;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   fields_test.c - forms and objects as clients send them, and what is wrong with others, at its column.
+   Forms and objects as clients send them, and what is wrong with others, at its column.
 
-   May touch: its own memory.  Promises: each kind of value and each kind of problem is met.  Leaves to others: any
-   bytes (law/fields_law.c). */
+   Each kind of value and each kind of problem is met. */
 #include "format/fields.h"
 
 #include <inttypes.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   five_per_second_test.c - "5 per second" by every algorithm: the same tries, and how many of them pass at once.
+   "5 per second" by every algorithm: the same tries, and how many of them pass at once.
 
    The numbers are those of the limiters that the algorithms come from, each as its users would set it up: the table
    "Same nominal limit, different answers" of the vectors' README, but for one number.  For EngineBlock's compensation
    of 0.5 it has 6 at 10 s, which is what closing a part of the gap at every call would give.  The rule and the vectors
    close only where the clock is read, and while a backlog is caught up it is not: all 12 tries pass.
 
-   May touch: plans and states through weir.h.  Promises: each row is a plan's public text.
-   Leaves to others: every other question to an algorithm (its own test, the vectors). */
+   Each row is a plan's public text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

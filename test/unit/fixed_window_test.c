@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   fixed_window_test.c - fixed windows step by step: edges, counting of refusals, blocks, changes.
+   Fixed windows step by step: edges, counting of refusals, blocks, changes.
 
-   May touch: its own plans, states and limiters.  Promises: expected answers are worked out by hand; the window bound
-   is held against every possible behaviour of small limits.  Leaves to others: long runs (fixed_window_law.c), the
-   peers (vectors). */
+   Expected answers are worked out by hand; the window bound is held against every possible behaviour of small
+   limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

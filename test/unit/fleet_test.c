@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   fleet_test.c - parts of weir replay --nodes: rows for pairs, and the meter that says how far a bound was exceeded.
+   Parts of weir replay --nodes: rows for pairs, and the meter that says how far a bound was exceeded.
 
-   May touch: its own rows.  Promises: nothing by chance.  Leaves to others: the designs (replay_fleet.sh). */
+   Nothing by chance. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

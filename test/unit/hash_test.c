@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   hash_test.c - SipHash-1-3 against published vectors; a salt behind a key.
+   SipHash-1-3 against published vectors; a salt behind a key.
 
    The vectors: secret 00 01 .. 0f, messages of 0 to 63 bytes 00 01 02 ..; written by the crate siphasher 1.0.4
-   (SipHasher13), the first of them the same as in the tests of Rust's own library.
-
-   May touch: nothing.  Promises: nothing.  Leaves to others: how even it is; that is SipHash's business. */
+   (SipHasher13), the first of them the same as in the tests of Rust's own library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

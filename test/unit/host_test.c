@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   host_test.c - numbers of threads, events, sleeps and the ticker.
+   Numbers of threads, events, sleeps and the ticker.
 
-   May touch: threads, a child process.  Promises: no length of time is asserted but that nothing is early.  Leaves to
-   others: how late a sleep is (bench). */
+   No length of time is asserted but that nothing is early. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   http_auth_test.c - /auth: what proxies say, what their clients would like to say, and what comes of it.
+   /auth: what proxies say, what their clients would like to say, and what comes of it.
 
-   May touch: its own service.  Promises: nobody is let in by a question that is not understood.  Leaves to others: real
-   proxies (test/serve). */
+   Nobody is let in by a question that is not understood. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

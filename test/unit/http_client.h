@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   http_client.h - a service without a socket and with a clock of its own, asked over HTTP.
+   A service without a socket and with a clock of its own, asked over HTTP.
 
-   May touch: its own service.  Promises: an answer is all that came, as text.  Leaves to others: what is asked. */
+   An answer is all that came, as text. */
 #ifndef WEIR_TEST_HTTP_CLIENT_H
 #define WEIR_TEST_HTTP_CLIENT_H
 
@@ -17,7 +17,7 @@ enum { CLIENT_ANSWERS_MAX = 1 << 21, CLIENT_START_S = 1000 };
 struct client {
     struct tables *tables;
     struct service service;
-    struct turn turn;
+    struct batch batch;
     struct session session;
     uint64_t now_ns;
     size_t size;
@@ -53,14 +53,14 @@ static inline struct client *client_open(void)
     service_open(&client->service, client->tables, client_now_ns, &client->now_ns);
     struct stats *stats = service_worker(&client->service);
     assert_non_null(stats);
-    assert_int_equal(turn_open(&client->turn, &client->service, stats, client_keep, client), 0);
+    assert_int_equal(batch_open(&client->batch, &client->service, stats, client_keep, client), 0);
     client_reconnect(client);
     return client;
 }
 
 static inline void client_close(struct client *client)
 {
-    turn_close(&client->turn);
+    batch_close(&client->batch);
     service_close(&client->service);
     tables_close(client->tables);
     free(client);
@@ -93,9 +93,9 @@ static inline void client_define(struct client *client, const char *name, const 
 /* What is left over has to come again; so much of it is told. */
 static inline size_t client_send(struct client *client, const char *text, size_t size)
 {
-    turn_begin(&client->turn);
-    const size_t taken = handle_bytes(&client->turn, &client->session, (struct slice){text, size});
-    turn_end(&client->turn);
+    batch_begin(&client->batch);
+    const size_t taken = handle_bytes(&client->batch, &client->session, (struct slice){text, size});
+    batch_end(&client->batch);
     return taken;
 }
 

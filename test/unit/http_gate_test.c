@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   http_gate_test.c - who may come in over HTTP: Host, Origin, password; and what browsers are told of the page.
-
-   May touch: its own service.  Promises: nothing.  Leaves to others: what is done inside (http_routes_test.c). */
+   Who may come in over HTTP: Host, Origin, password; and what browsers are told of the page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   http_headers_test.c - what a client is told of its limits: Retry-After, RateLimit-Policy, RateLimit, X-RateLimit-*.
+   What a client is told of its limits: Retry-After, RateLimit-Policy, RateLimit, X-RateLimit-*.
 
-   May touch: its own service.  Promises: fields are read by a reader of structured fields (RFC 9651) that shares
-   nothing with the writer.  Leaves to others: the routes (http_routes_test.c). */
+   Fields are read by a reader of structured fields (RFC 9651) that shares nothing with the writer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -160,7 +159,7 @@ static void lefts(void **state)
 }
 
 /* Several limits, and one that is only looked at or not applied: what is left is what the table says of each, also of
-   what never passes, and where more is asked in the same turn. */
+   what never passes, and where more is asked in the same batch. */
 static void lefts_of_the_table(void **state)
 {
     (void)state;

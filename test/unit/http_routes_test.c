@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   http_routes_test.c - the service over HTTP, without a socket: each route, each refusal, however bytes are split.
+   The service over HTTP, without a socket: each route, each refusal, however bytes are split.
 
-   May touch: its own service.  Promises: answers are worked out by hand.  Leaves to others: RateLimit and Retry-After
-   (http_headers_test.c), reading requests (http_test.c), who may come in (http_gate_test.c), /auth
-   (http_auth_test.c). */
+   Answers are worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -254,7 +252,7 @@ static void limits(void **state)
     client_close(client);
 }
 
-/* A definition holds for what comes behind it in the same turn, and not for what came before. */
+/* A definition holds for what comes behind it in the same batch, and not for what came before. */
 static void in_order(void **state)
 {
     (void)state;
@@ -364,7 +362,7 @@ static void goes_on(void **state)
     assert_string_equal(client->answers, "");
     assert_int_equal(client_send(client, text, (size_t)size), (size_t)size);
     check(client->answers, 200, "\"remaining\":9,");
-    assert_int_equal(atom_load(&client->turn.stats->http_requests), 1);
+    assert_int_equal(atom_load(&client->batch.stats->http_requests), 1);
     client_close(client);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   http_test.c - requests as they come, what two readers may take in two ways, and answers byte by byte.
+   Requests as they come, what two readers may take in two ways, and answers byte by byte.
 
-   May touch: its own memory.  Promises: each limit is met from both sides.  Leaves to others: any bytes, split anywhere
-   (law/http_law.c). */
+   Each limit is met from both sides. */
 #include "format/http.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   keyed_edges_test.c - tables at the ends of their ranges: sizes, costs, times, keys, options; and where the system has
+   Tables at the ends of their ranges: sizes, costs, times, keys, options; and where the system has
    no more room. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   keyed_one_test.c - the fast call for one limit says, writes and counts to the bit what the general one does.
+   The fast call for one limit says, writes and counts to the bit what the general one does.
 
    Three tables with one secret are asked the same: one by one, in batches, and by the general call.  Limits, costs,
    keys, units and times are drawn; few slots for many keys, so that they are full, displace and are displaced; and they
    grow on the way.
 
-   May touch: the inside of a table.  Promises: the same numbers in every run.  Leaves to others: whether the general
-   call is right (keyed_test.c), and threads (test/stress). */
+   The same numbers in every run. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

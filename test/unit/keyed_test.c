@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   keyed_test.c - tables through their public calls: every answer is the one that the pure core gives for that key. */
+   Tables through their public calls: every answer is the one that the pure core gives for that key. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   keyed_time_test.c - tables whose machine is started anew, whose clock on the wall is set, and that are asked from
+   Tables whose machine is started anew, whose clock on the wall is set, and that are asked from
    other time namespaces: what was used is neither forgotten nor frozen.
 
    The machine is made up: its boot, its clocks and the namespace of the process are variables of this file, which take

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   leaky_test.c - the leaky bucket by hand: nginx's own answers, its spelling, bad parameters, facts, a limiter.
+   The leaky bucket by hand: nginx's own answers, its spelling, bad parameters, facts, a limiter.
 
-   May touch: its own plans, states and limiters.  Promises: every number was worked out with pencil from nginx's rule.
-   Leaves to others: random calls (test/law), nginx's own answers (test/vectors). */
+   Every number was worked out with pencil from nginx's rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

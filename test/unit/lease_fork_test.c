@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   lease_fork_test.c - leases in the child of a fork: what the parent's threads had taken along is not for it.
+   Leases in the child of a fork: what the parent's threads had taken along is not for it.
 
-   May touch: threads, child processes.  Promises: a child ends as any program does, so that a leak is found there too.
-   Leaves to others: a fork at any moment (test/stress/lease_fork_stress.c). */
+   A child ends as any program does, so that a leak is found there too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   lease_test.c - permits that threads take along, in exact numbers, on the manual clock.
+   Permits that threads take along, in exact numbers, on the manual clock.
 
-   May touch: threads, child processes, the inside of a limiter to count what is out.  Promises: times are those of the
-   manual clock.  Leaves to others: many threads at once (test/stress/lease_stress.c), leases in forked processes
-   (lease_fork_test.c), all orders (test/explore). */
+   Times are those of the manual clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

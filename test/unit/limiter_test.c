@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   limiter_test.c - every public function of a limiter, in exact numbers, on the manual clock.
+   Every public function of a limiter, in exact numbers, on the manual clock.
 
-   May touch: threads where a call waits.  Promises: times are those of the manual clock; the others only move on.
-   Leaves to others: many threads at once (test/stress). */
+   Times are those of the manual clock; the others only move on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

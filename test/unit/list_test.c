@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   list_test.c - several limits of different algorithms in one text: all or nothing, whoever refuses.
+   Several limits of different algorithms in one text: all or nothing, whoever refuses.
 
    Each algorithm stands once as a tight limit, that a few calls exhaust, and once as a roomy one, beside every other,
    in both orders.  What a limit holds is what weir_peek_limit answers of it, for some costs and at some times to come.
 
-   May touch: limiters on the manual clock.  Promises: whatever is refused leaves the other limits as they were, in
-   every field.  Leaves to others: one limit alone (a test each), threads (list_stress.c). */
+   Whatever is refused leaves the other limits as they were, in every field. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

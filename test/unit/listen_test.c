@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   listen_test.c - addresses to sockets: both of localhost, a system that has no ::1, ports that somebody else has. */
+   Addresses to sockets: both of localhost, a system that has no ::1, ports that somebody else has. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

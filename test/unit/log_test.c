@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   log_test.c - a sliding log shared by threads: by hand on the manual clock, and step by step against the pure core.
+   A sliding log shared by threads: by hand on the manual clock, and step by step against the pure core.
 
-   May touch: threads where a call waits.  Promises: exact numbers.  Leaves to others: many threads at once
-   (test/stress, test/explore), the rule itself (test/law). */
+   Exact numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

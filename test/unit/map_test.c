@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   map_test.c - files that are refused and taken, space, locks, processes that share, boots and namespaces.
+   Files that are refused and taken, space, locks, processes that share, boots and namespaces.
 
-   May touch: a folder of its own in TMPDIR, child processes; with root: another owner, a small tmpfs, a time namespace.
-   Promises: no lengths of time are asserted.  Leaves to others: what the first page says (region_test.c). */
+   No lengths of time are asserted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

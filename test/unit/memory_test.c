@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   memory_test.c - how much memory is available, of systems that are folders here.
+   How much memory is available, of systems that are folders here.
 
-   May touch: a folder in /tmp.  Promises: every figure is worked out by hand.  Leaves to others: refusing
-   (keyed_edges_test.c, tables_test.c). */
+   Every figure is worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   micro_key.h - one key of an engine, for the tests of src/redis/micro: what was not changed is not written.
+   One key of an engine, for the tests of src/redis/micro: what was not changed is not written.
 
-   May touch: its key.  Promises: no more than a module does around a verb.  Leaves to others: every number. */
+   No more than a module does around a verb. */
 #ifndef WEIR_TEST_MICRO_KEY_H
 #define WEIR_TEST_MICRO_KEY_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   micro_log_test.c - what the longest sliding-log of an engine costs whoever asks it: entries are counted, not time.
+   What the longest sliding-log of an engine costs whoever asks it: entries are counted, not time.
 
-   May touch: one value.  Promises: the log is full of calls of one permit, which is its worst.  Leaves to others: what
-   is answered (test/law/micro_log_law.c). */
+   The log is full of calls of one permit, which is its worst. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

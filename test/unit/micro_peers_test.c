@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   micro_peers_test.c - what existing limiters answered (test/vectors/peers), asked of the engine's unit.
+   What existing limiters answered (test/vectors/peers), asked of the engine's unit.
 
    Only files whose algorithm is kept in an engine, and of those only the cases that fit: limits that it keeps and times
    in whole us, with a clock that goes forward and an answer that is no quirk of the peer's.  What does not fit is
@@ -8,7 +8,7 @@
    The rest is not kept in an engine (cycles, warm-up, timelines, pools, rings: see micro_plan_make), gives tokens by
    its own clock (gubernator), or asks by verbs of its own (go_x_time_rate, the pools).
 
-   May touch: the files.  Promises: answers equal, waits rounded up to a us.  Leaves to others: ns (test/vectors). */
+   Answers equal, waits rounded up to a us. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   micro_state_test.c - what an engine remembers: a clock that is set back, changed limits, values, receipts, leases.
+   What an engine remembers: a clock that is set back, changed limits, values, receipts, leases.
 
-   May touch: its own keys.  Promises: every number was worked out with pencil.  Leaves to others: random calls
-   (test/law/micro*_law.c). */
+   Every number was worked out with pencil. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

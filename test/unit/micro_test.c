@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   micro_test.c - the engine's unit by hand: numbers, plans, each kind, lists.
+   The engine's unit by hand: numbers, plans, each kind, lists.
 
-   May touch: its own keys.  Promises: every number was worked out with pencil.  Leaves to others: random calls
-   (test/law/micro*_law.c), what is remembered (micro_state_test.c). */
+   Every number was worked out with pencil. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

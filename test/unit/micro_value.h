@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   micro_value.h - the value of a key as the module keeps it: written as a whole, but for a log in place.
+   The value of a key as the module keeps it: written as a whole, but for a log in place.
 
-   May touch: the value.  Promises: a ring grows by what is said, by zeros.  Leaves to others: when it is written. */
+   A ring grows by what is said, by zeros. */
 #ifndef WEIR_TEST_MICRO_VALUE_H
 #define WEIR_TEST_MICRO_VALUE_H
 

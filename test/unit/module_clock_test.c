@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   module_clock_test.c - the time that the module makes of an engine's ms and us, for engines that do not tell it.
+   The time that the module makes of an engine's ms and us, for engines that do not tell it.
 
-   May touch: an engine that is two clocks.  Promises: the same in every run.  Leaves to others: real engines. */
+   The same in every run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

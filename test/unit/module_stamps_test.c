@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   module_stamps_test.c - a log that an older weir kept is read, and each reply of the engine is given back: what is not
+   A log that an older weir kept is read, and each reply of the engine is given back: what is not
    stays in the engine's memory for ever.
 
-   May touch: an engine that has one sorted set.  Promises: the same in every run.  Leaves to others: real engines. */
+   The same in every run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

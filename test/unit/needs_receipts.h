@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   needs_receipts.h - a test that signs: skipped, with the line that tools/test counts, where weir has no OpenSSL.
+   A test that signs: skipped, with the line that tools/test counts, where weir has no OpenSSL.
 
    Included behind cmocka.h. */
 #ifndef WEIR_UNIT_NEEDS_RECEIPTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   no_memory.h - the n-th allocation of a scenario fails, for all n.
+   The n-th allocation of a scenario fails, for all n.
 
    Included once, by a test whose row in tests.cmake wraps aligned_alloc, calloc, free, malloc and realloc.  What the
    system's libraries allocate for themselves does not fail and is not counted.  One thread. */

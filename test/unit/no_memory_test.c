@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   no_memory_test.c - the n-th allocation fails, for all n: what was asked for is done or refused as WEIR_ENOMEM, what
+   The n-th allocation fails, for all n: what was asked for is done or refused as WEIR_ENOMEM, what
    was there goes on, and nothing is left behind.
 
-   May touch: the allocator, which fails when told and counts.  Promises: every allocation of a scenario has failed
-   once.  Leaves to others: two failures in one call. */
+   Every allocation of a scenario has failed once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,14 +156,14 @@ int __wrap_getaddrinfo(const char *name, const char *port, const struct addrinfo
     return __real_getaddrinfo(is_name ? "127.0.0.1" : name, port, wanted, found);
 }
 
-static const char *engine_place;
+static const char *engine_endpoint;
 
 static void an_engine(const void *text)
 {
     weir_engine *engine = NULL, *joined = NULL;
     weir_engine_limit *limit = NULL;
     const uint64_t cost = 1;
-    if (!done_or_no_memory(weir_engine_open(&engine, engine_place, NULL, NULL))) {
+    if (!done_or_no_memory(weir_engine_open(&engine, engine_endpoint, NULL, NULL))) {
         assert_null(engine);
         return;
     }
@@ -182,9 +181,9 @@ static void an_engine(const void *text)
 static void engines(void **state)
 {
     (void)state;
-    engine_place = "redis://127.0.0.1:1";
+    engine_endpoint = "redis://127.0.0.1:1";
     no_memory_each(8, an_engine, "10/s");
-    engine_place = "redis://weir.example:1";
+    engine_endpoint = "redis://weir.example:1";
     no_memory_each(8, an_engine, "10/s");
 }
 

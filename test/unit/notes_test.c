@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   notes_test.c - what the service writes of mistakes and refusals: which words, how many, and nothing that is not
-   to be printed.
-
-   May touch: its own service.  Promises: nothing.  Leaves to others: where it goes (test/serve/log.sh). */
+   What the service writes of mistakes and refusals: which words, how many, and nothing that is not
+   to be printed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   num_test.c - num.h against num_portable.h, and both against answers known by hand.
+   Num.h against num_portable.h, and both against answers known by hand.
 
-   May touch: its own numbers.  Promises: every operation on every pair of edge values, then on random triples.  Leaves
-   to others: what the operations are used for. */
+   Every operation on every pair of edge values, then on random triples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

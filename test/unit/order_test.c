@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   order_test.c - requests come out in the order of their times, as a sort of all of them would give it.
+   Requests come out in the order of their times, as a sort of all of them would give it.
 
-   May touch: its own order.  Promises: seeds are fixed.  Leaves to others: what times mean (replay_each.sh). */
+   Seeds are fixed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   pace_bytes_test.c - weir pace by bytes: what a limit counts, how lines are cut, and the rate that is reported.
+   weir pace by bytes: what a limit counts, how lines are cut, and the rate that is reported.
 
-   May touch: its own plans, a pipe, a file without a name.  Promises: no clock is read.  Leaves to others: the schedule
-   (pace_bytes.sh). */
+   No clock is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   pace_lines_test.c - weir pace with a source that idles and a reader that stalls: what is late, what is dropped, what
+   weir pace with a source that idles and a reader that stalls: what is late, what is dropped, what
    is missed.
 
    The machine is made up: its time moves on when somebody sleeps, waits for the source or looks, lines arrive at times
    of their own, and a write may stall.  So every figure is exact, and nothing depends on how fast a machine is.
 
-   May touch: standard input and output, which are made up, too.  Promises: no clock is read.  Leaves to others: bytes
-   and what is said (pace_lines.sh). */
+   No clock is read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

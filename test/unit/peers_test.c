@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   peers_test.c - test/peers: the literal limiters that weir is held against, step by step.
+   Test/peers: the literal limiters that weir is held against, step by step.
 
-   May touch: its own states.  Promises: expected answers are worked out by hand from the peers' rules.  Leaves to
-   others: what the peers themselves answered (test/vectors), the pools (test/law/conserve_law.c). */
+   Expected answers are worked out by hand from the peers' rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   plain_test.c - the texts of an engine: what limits become in them, and what is said of texts that are not plain.
+   The texts of an engine: what limits become in them, and what is said of texts that are not plain.
 
-   May touch: nothing outside.  Promises: expected texts are written by hand.  Leaves to others: that weir.lua reads the
-   same texts (engine/lua_text.c). */
+   Expected texts are written by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

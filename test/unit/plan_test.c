@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   plan_test.c - the public plan: made, copied, written, asked about; and the defaults that nobody wrote.
+   The public plan: made, copied, written, asked about; and the defaults that nobody wrote.
 
-   May touch: its own plans.  Promises: every function of the section "plans" and "the pure core" of weir.h is called
-   with its edges.  Leaves to others: the texts (text_test.c), the decisions (decide_test.c). */
+   Every function of the section "plans" and "the pure core" of weir.h is called with its edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

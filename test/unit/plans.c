@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   plans.c - see plans.h. */
+   See plans.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   plans.h - what the tests of every algorithm begin with: a text made a plan, and plans walked through by hand.
+   What the tests of every algorithm begin with: a text made a plan, and plans walked through by hand.
 
    Whatever fails says the text of the plan, and ends the test.
 
-   May touch: what it is given.  Promises: nothing about any algorithm.  Leaves to others: every number. */
+   Nothing about any algorithm. */
 #ifndef WEIR_TEST_PLANS_H
 #define WEIR_TEST_PLANS_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   policy_test.c - names, keys, exempt networks, overrides, and one policy after the other.
+   Names, keys, exempt networks, overrides, and one policy after the other.
 
-   May touch: its own tables.  Promises: every key and verdict is worked out by hand.  Leaves to others: files
-   (config_test.c), addresses as text (address_text_test.c). */
+   Every key and verdict is worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

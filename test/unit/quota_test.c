@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   quota_test.c - however many keys all other limits have, each limit gets in keys / 2k new ones; and what was used is
+   However many keys all other limits have, each limit gets in keys / 2k new ones; and what was used is
    found again when limits come and go.
 
-   May touch: tables and policies of its own, a folder in /tmp.  Promises: floods are ten times what a table has room
-   for.  Leaves to others: the protocol of a part (law/table_law.c, explore/table_explore.c), how much memory there is
-   (tables_test.c). */
+   Floods are ten times what a table has room for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,9 +79,9 @@ static uint64_t new_keys(struct world *world, const char *name, uint64_t count)
 static uint64_t new_keys_of_text(struct world *world, const char *text, uint64_t count)
 {
     weir_plan plan = plan_of(text);
-    struct policy_place place;
+    struct policy_backend place;
     uint64_t passed = 0;
-    assert_true(place_for(&place, world->tables, NULL, WEIR_AWAY_DEFAULT, &plan, NULL));
+    assert_true(backend_for(&place, world->tables, NULL, WEIR_AWAY_DEFAULT, &plan, NULL));
     for (uint64_t i = 0; i < count; i++) passed += take_key(place.table, &plan, world->first++);
     return passed;
 }

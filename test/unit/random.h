@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   random.h - numbers that come out the same each time: xorshift64*, from a seed that the test prints.
+   Numbers that come out the same each time: xorshift64*, from a seed that the test prints.
 
-   May touch: the seed it is given.  Promises: nothing about quality beyond what tests need.  Leaves to others: which
-   seed; a program takes another one as its argument. */
+   Nothing about quality beyond what tests need. */
 #ifndef WEIR_TEST_RANDOM_H
 #define WEIR_TEST_RANDOM_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   receipt_test.c - a receipt gives back what was not used, once; nothing else gives anything back.
+   A receipt gives back what was not used, once; nothing else gives anything back.
 
-   May touch: its own services.  Promises: answers are worked out by hand.  Leaves to others: what is asked
-   (resp_commands_test.c), correcting itself (keyed_test.c, settle_law.c). */
+   Answers are worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -372,24 +371,24 @@ static void count_settled(void *sender, struct session *session, struct slice an
 static void *race(void *argument)
 {
     struct racer *racer = argument;
-    struct turn *turn = calloc(1, sizeof *turn);
+    struct batch *batch = calloc(1, sizeof *batch);
     char command[RECEIPT_MAX + 64];
-    assert(turn != NULL);
+    assert(batch != NULL);
     struct stats *const stats = service_worker(&racer->rig->service);
     assert(stats != NULL);
-    const int failed = turn_open(turn, &racer->rig->service, stats, count_settled, racer);
+    const int failed = batch_open(batch, &racer->rig->service, stats, count_settled, racer);
     assert(failed == 0);
     atomic_fetch_add(racer->ready, 1);
     while (atomic_load(racer->ready) < 2) {
     }
     for (size_t i = 0; i < RECEIPTS; i++) {
         const size_t size = rig_command(command, (const char *const[]){"WEIR.SETTLE", racer->receipt[i], "0", NULL});
-        turn_begin(turn);
-        handle_bytes(turn, &racer->session, (struct slice){command, size});
-        turn_end(turn);
+        batch_begin(batch);
+        handle_bytes(batch, &racer->session, (struct slice){command, size});
+        batch_end(batch);
     }
-    turn_close(turn);
-    free(turn);
+    batch_close(batch);
+    free(batch);
     return NULL;
 }
 

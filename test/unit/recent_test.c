@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   recent_test.c - the cache of texts, against a list that is searched from its end.
+   The cache of texts, against a list that is searched from its end.
 
-       unit-recent [seed]
-
-   May touch: nothing outside.  Promises: nothing.  Leaves to others: what is kept (plans.c, texts.c). */
+       unit-recent [seed] */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

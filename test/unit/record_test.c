@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   record_test.c - "never over by more than": against all windows of a log of all starts, and against real limiters,
+   "never over by more than": against all windows of a log of all starts, and against real limiters,
    whose limit changes meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   redis_cell_test.c - CL.THROTTLE answers what redis-cell has answered, step by step.
+   CL.THROTTLE answers what redis-cell has answered, step by step.
 
    Each case of vectors/peers/redis_cell.json is asked for one key at the times that it says.  redis-cell drops what is
    left of a second below one ms, where weir rounds up, and counts what remains in whole us.  Where a reply differs, it
    has to be for that reason alone; the rest of the replies is equal, number by number.
 
-   May touch: its own service; the vectors.  Promises: the same in every run.  Leaves to others: arguments in error
-   (resp_commands_test.c). */
+   The same in every run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

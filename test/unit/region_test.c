@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   region_test.c - the first page: made, read, grown, damaged, left half-written; its time over boots.
+   The first page: made, read, grown, damaged, left half-written; its time over boots.
 
    The sources of region.c run here over stores that are counted, so that a process dies after any of them.
 
-   May touch: memory.  Promises: each death and each damaged byte is tried.  Leaves to others: files and processes
-   (map_test.c), hostile bytes with a check that fits (region_law.c). */
+   Each death and each damaged byte is tried. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +13,7 @@
 
 #include <string.h>
 
-#include "explore/shim/share/atomic.h"
+#include "model/shim/share/atomic.h"
 #include "share/table/region.c"
 
 /* ---- stores, and death behind one of them ---- */
@@ -30,18 +29,18 @@ static void step(void)
     stores_left--;
 }
 
-uint64_t explore_load(const uint64_t *word)
+uint64_t model_load(const uint64_t *word)
 {
     return *word;
 }
 
-void explore_store(uint64_t *word, uint64_t value)
+void model_store(uint64_t *word, uint64_t value)
 {
     step();
     *word = value;
 }
 
-bool explore_swap(uint64_t *word, uint64_t *expected, uint64_t desired)
+bool model_swap(uint64_t *word, uint64_t *expected, uint64_t desired)
 {
     if (*word == *expected) {
         step();
@@ -52,14 +51,14 @@ bool explore_swap(uint64_t *word, uint64_t *expected, uint64_t desired)
     return false;
 }
 
-uint64_t explore_add(uint64_t *word, uint64_t more)
+uint64_t model_add(uint64_t *word, uint64_t more)
 {
     step();
     *word += more;
     return *word - more;
 }
 
-void explore_pause(void)
+void model_pause(void)
 {
 }
 

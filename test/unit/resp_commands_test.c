@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   resp_commands_test.c - every command in the protocol of Redis, and what is said of wrong ones, byte for byte.
+   Every command in the protocol of Redis, and what is said of wrong ones, byte for byte.
 
-   May touch: its own service.  Promises: answers are worked out by hand.  Leaves to others: what redis-cell has
-   answered (redis_cell_test.c), receipts (receipt_test.c), turns (turn_test.c), bytes (resp_test.c). */
+   Answers are worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +16,7 @@
 #include "unit/serve_rig.h"
 #include "unit/needs_receipts.h"
 
-/* What is sent in one turn, and all that is answered. */
+/* What is sent in one batch, and all that is answered. */
 struct row {
     const char *sent, *answered;
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   resp_test.c - commands of Redis as they come, what is none of them, and answers byte by byte.
+   Commands of Redis as they come, what is none of them, and answers byte by byte.
 
-   May touch: its own memory.  Promises: each limit is met from both sides.  Leaves to others: any bytes, split anywhere
-   (law/resp_law.c). */
+   Each limit is met from both sides. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   serve_rig.h - a service without a socket for the tests: a clock by hand, four sessions, what each was answered.
+   A service without a socket for the tests: a clock by hand, four sessions, what each was answered.
 
-   May touch: its own service.  Promises: a turn for each send, unless the test opens and ends turns itself.  Leaves to
-   others: every number. */
+   A batch for each send, unless the test opens and ends batches itself. */
 #ifndef WEIR_TEST_SERVE_RIG_H
 #define WEIR_TEST_SERVE_RIG_H
 
@@ -19,7 +18,7 @@ enum { RIG_SESSIONS = 4, RIG_OUT = 4 << 20, RIG_OUT_FIRST = 1 << 12 };
 struct rig {
     struct tables *tables;
     struct service service;
-    struct turn turn;
+    struct batch batch;
     struct session session[RIG_SESSIONS];
     char *out[RIG_SESSIONS];
     size_t size[RIG_SESSIONS], room[RIG_SESSIONS];
@@ -68,8 +67,8 @@ static inline struct rig *rig_open_with(const struct tables_options *options)
     service_open(&rig->service, rig->tables, rig_now_ns, rig);
     struct stats *stats = service_worker(&rig->service);
     assert(stats != NULL);
-    const int turn_failed = turn_open(&rig->turn, &rig->service, stats, rig_sent, rig);
-    assert(turn_failed == 0);
+    const int batch_failed = batch_open(&rig->batch, &rig->service, stats, rig_sent, rig);
+    assert(batch_failed == 0);
     for (unsigned i = 0; i < RIG_SESSIONS; i++) {
         rig->session[i] = (struct session){.protocol = SESSION_RESP, .resp_version = 2, .trusted = true, .id = i + 1};
         rig->room[i] = RIG_OUT_FIRST;
@@ -87,7 +86,7 @@ static inline struct rig *rig_open(void)
 static inline void rig_close(struct rig *rig)
 {
     for (unsigned i = 0; i < RIG_SESSIONS; i++) free(rig->out[i]);
-    turn_close(&rig->turn);
+    batch_close(&rig->batch);
     service_close(&rig->service);
     tables_close(rig->tables);
     free(rig);
@@ -97,9 +96,9 @@ static inline void rig_close(struct rig *rig)
 static inline const char *rig_send_bytes(struct rig *rig, unsigned session, struct slice bytes)
 {
     rig->size[session] = 0;
-    turn_begin(&rig->turn);
-    handle_bytes(&rig->turn, &rig->session[session], bytes);
-    turn_end(&rig->turn);
+    batch_begin(&rig->batch);
+    handle_bytes(&rig->batch, &rig->session[session], bytes);
+    batch_end(&rig->batch);
     rig->out[session][rig->size[session]] = '\0';
     return rig->out[session];
 }

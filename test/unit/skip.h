@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   skip.h - what a test of cmocka cannot do here: the line that tools/test counts, as test/lib/skip.sh prints it.
+   What a test of cmocka cannot do here: the line that tools/test counts, as test/lib/skip.sh prints it.
 
    Included behind cmocka.h. */
 #ifndef WEIR_UNIT_SKIP_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   slept_test.c - what is said of a thread that sleeps, against one that does: by the real core, at a time of its own.
+   What is said of a thread that sleeps, against one that does: by the real core, at a time of its own.
 
-   May touch: its own plans and states.  Promises: the thread takes all it can get, and wakes exactly on time.  Leaves
-   to others: what a real sleep lasts (bench/rate.c). */
+   The thread takes all it can get, and wakes exactly on time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

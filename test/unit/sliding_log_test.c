@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   sliding_log_test.c - the telling cases of a sliding log by hand, to the ns: edges, gap, refused calls that count,
-   those who wait, changes; its text and its numbers.
-
-   May touch: its own plans, states and limiters; one thread that waits.  Leaves to others: everything at random
-   (sliding_log_law.c), the peers (vectors). */
+   The telling cases of a sliding log by hand, to the ns: edges, gap, refused calls that count,
+   those who wait, changes; its text and its numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   sliding_window_test.c - the weighted counter by hand: shares, edges, bad parameters, facts, a limiter.
+   The weighted counter by hand: shares, edges, bad parameters, facts, a limiter.
 
-   May touch: its own plans, states and limiters.  Promises: every number was worked out with pencil.  Leaves to others:
-   random calls (test/law), the peer's own answers (test/vectors). */
+   Every number was worked out with pencil. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

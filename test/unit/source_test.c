@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   source_test.c - every line of a log once, in order, however it comes: packed, cut, rotated, truncated, damaged.
+   Every line of a log once, in order, however it comes: packed, cut, rotated, truncated, damaged.
 
-   May touch: a folder of its own.  Promises: nothing depends on how fast the machine is.  Leaves to others: what lines
-   say. */
+   Nothing depends on how fast the machine is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

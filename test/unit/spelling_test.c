@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   spelling_test.c - limits in the words of nosqlbench, EngineBlock and load generators: what to write here, and that
+   Limits in the words of nosqlbench, EngineBlock and load generators: what to write here, and that
    it is read. */
 #include <setjmp.h>
 #include <stdarg.h>

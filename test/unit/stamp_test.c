@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   stamp_test.c - times and durations of logs.
+   Times and durations of logs.
 
-   May touch: its own texts.  Promises: every day from 1970 to 2261, every zone, both sides of each bound.  Leaves to
-   others: where in a line they stand (accesslog_test.c). */
+   Every day from 1970 to 2261, every zone, both sides of each bound. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   standing.h - waiters whose threads sleep all the time, so that a test needs none: each is told its start, stands in a
+   Waiters whose threads sleep all the time, so that a test needs none: each is told its start, stands in a
    line, and what a change makes of it can be read. */
 #ifndef WEIR_TEST_STANDING_H
 #define WEIR_TEST_STANDING_H

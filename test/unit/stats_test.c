@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   stats_test.c - what the service says of itself: counters, the last ten minutes, Prometheus' text, JSON.
+   What the service says of itself: counters, the last ten minutes, Prometheus' text, JSON.
 
-   May touch: a service without workers of its own, tables that are made up here.  Promises: texts are compared whole.
-   Leaves to others: many threads (test/stress/stats_stress.c), readers that are not ours (test/serve/metrics.sh,
-   test/page). */
+   Texts are compared whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -323,7 +321,7 @@ static void count_all(struct stats *stats)
     stats_add(&stats->commands, 12);
     stats_add(&stats->http_requests, 13);
     stats_add(&stats->errors, 14);
-    stats_add(&stats->turns, 15);
+    stats_add(&stats->batches, 15);
     stats_add(&stats->connections_opened, 21);
     stats_add(&stats->connections_closed, 16);
     stats_add(&stats->connections_refused, 17);

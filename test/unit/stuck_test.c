@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   stuck_test.c - wide slots in a file, and somebody who keeps their locks: nobody is stopped, nothing passes unlocked.
+   Wide slots in a file, and somebody who keeps their locks: nobody is stopped, nothing passes unlocked.
 
-   Another opening of the file is another process to the kernel (OFD locks).
-
-   May touch: a folder of its own.  Promises: nothing.  Leaves to others: what a holder does that dies (stress/wide). */
+   Another opening of the file is another process to the kernel (OFD locks). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   table_rig.h - tables for the tests of their public calls, and a folder of the test's own for those that are kept. */
+   Tables for the tests of their public calls, and a folder of the test's own for those that are kept. */
 #ifndef WEIR_TEST_TABLE_RIG_H
 #define WEIR_TEST_TABLE_RIG_H
 

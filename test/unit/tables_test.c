@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   tables_test.c - which table a plan is given, how large it is, and that all of them are told as one.
+   Which table a plan is given, how large it is, and that all of them are told as one.
 
-   May touch: a folder of its own under /tmp.  Promises: numbers are worked out by hand.  Leaves to others: what a table
-   answers (keyed_test.c), policies (policy_test.c). */
+   Numbers are worked out by hand. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   text_test.c - what people write, its canonical form, and the mistakes with their columns.
+   What people write, its canonical form, and the mistakes with their columns.
 
-   May touch: its own texts.  Promises: each spelling of the grammar and each example of the interface has a row; the
-   canonical text is a fixed point.  Leaves to others: what the numbers mean (plan_test.c, decide_test.c). */
+   Each spelling of the grammar and each example of the interface has a row; the canonical text is a fixed point. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

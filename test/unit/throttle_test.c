@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   throttle_test.c - what CL.THROTTLE's arguments say of a limit, and what is said of those that are wrong.
+   What CL.THROTTLE's arguments say of a limit, and what is said of those that are wrong.
 
-   May touch: nothing outside.  Promises: expected texts are written by hand.  Leaves to others: what such a limit
-   decides (redis_cell_test.c, engine/module_cell.sh). */
+   Expected texts are written by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   timeline_test.c - the timeline by hand: what a stall leaves, how it is made up, what the clock is read for.
+   The timeline by hand: what a stall leaves, how it is made up, what the clock is read for.
 
-   May touch: its own plans and limiters.  Promises: every number can be checked with a pencil: 1000/s is a slot a ms.
-   Leaves to others: the peer (test/vectors), any history (test/law/timeline_law.c). */
+   Every number can be checked with a pencil: 1000/s is a slot a ms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

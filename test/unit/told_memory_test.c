@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   told_memory_test.c - what weir explain says that a limit takes is what is allocated, mapped and written to a file.
+   What weir explain says that a limit takes is what is allocated, mapped and written to a file.
 
-   May touch: a file in /tmp.  Promises: limiters to the byte, but for whole cache lines; tables but for their header,
-   whole pages and the rules that they remember.  Leaves to others: how the words begin (facts_test.c). */
+   Limiters to the byte, but for whole cache lines; tables but for their header, whole pages and the rules that they
+   remember. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   top_test.c - the most refused keys, against exact counts.
+   The most refused keys, against exact counts.
 
    The oracle is an array of counts.  Streams: even, Zipf, all new, round robin through one key more than there are
    counters (each takes over from the one that is next), and mixtures; one sketch or all; long keys that differ only
    behind what is kept; hashes that are the same for many keys.
 
-       unit-top [seed]
-
-   May touch: threads.  Promises: nothing.  Leaves to others: what is refused. */
+       unit-top [seed] */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

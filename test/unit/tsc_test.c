@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   tsc_test.c - the line from the processor's counter to the kernel's clock: with made-up clocks, and with those of this
+   The line from the processor's counter to the kernel's clock: with made-up clocks, and with those of this
    machine.
 
    In the made-up world the kernel's clock is the truth, by which every reading is judged, and the counter goes at a
    pace that the test chooses.
 
-   May touch: threads, a child process.  Promises: no length of time is asserted.  Leaves to others: what a reading
-   costs (bench). */
+   No length of time is asserted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

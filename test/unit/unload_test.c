@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   unload_test.c - the shared library, loaded and unloaded while threads that used it live on.
+   The shared library, loaded and unloaded while threads that used it live on.
 
-   May touch: the library, threads, all keys of the process.  Promises: nobody calls what is not there any more.  Leaves
-   to others: what the library does (all other tests). */
+   Nobody calls what is not there any more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   wait_test.c - waiters: how often and until when they sleep, in what order they start, what a change does to them.
+   Waiters: how often and until when they sleep, in what order they start, what a change does to them.
 
    The machine is made up: its time is a variable of this file that moves on when somebody sleeps or looks, and what
-   others do meanwhile is a function called in the middle of a sleep.  So nothing here depends on how fast a machine is.
-   May touch: threads, on the manual clock, where many wait. */
+   others do meanwhile is a function called in the middle of a sleep.  So nothing here depends on how fast a machine
+   is. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

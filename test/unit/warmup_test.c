@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   warmup_test.c - warmup: what a cold call costs, how it cools, who pays, what a change keeps.
+   Warmup: what a cold call costs, how it cools, who pays, what a change keeps.
 
-   May touch: its own plans, states and limiters.  Promises: expected answers are areas under the drawing in smooth.c,
-   worked out by hand.  Leaves to others: long runs (warmup_law.c), Guava's own answers (vectors). */
+   Expected answers are areas under the drawing in smooth.c, worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

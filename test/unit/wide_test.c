@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   wide_test.c - the table of wide slots: how large it is, what it does when full, and what it says of it.
+   The table of wide slots: how large it is, what it does when full, and what it says of it.
 
-   May touch: its own memory.  Promises: expected answers are worked out by hand; the hashes come from a generator whose
-   seed is in here.  Leaves to others: long runs against a state for each key (test/law/wide_law.c), when a state may be
-   forgotten (test/law/idle_law.c), dying half-way (test/stress/wide_stress.c). */
+   Expected answers are worked out by hand; the hashes come from a generator whose seed is in here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

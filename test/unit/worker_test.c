@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   worker_test.c - one loop of the service with real clients: what is held of them is counted, and given back.
+   One loop of the service with real clients: what is held of them is counted, and given back.
 
-   May touch: a port of loopback.  Promises: nothing is asserted of times.  Leaves to others: what clients are told
-   (test/serve). */
+   Nothing is asserted of times. */
 #include "serve/worker.h"
 
 #include <arpa/inet.h>
@@ -79,7 +78,7 @@ static void hear(int descriptor, const char *text)
     assert_string_equal(heard, text);
 }
 
-/* Of requests that come in two turns, and of a client that goes in the middle of one. */
+/* Of requests that come in two batches, and of a client that goes in the middle of one. */
 static void what_is_held_is_given_back(void **state)
 {
     (void)state;
@@ -88,7 +87,7 @@ static void what_is_held_is_given_back(void **state)
     memset(part, 'x', sizeof part - 1);
     for (int i = 0; i < CLIENTS; i++) {
         const int descriptor = client();
-        for (int turn = 0; turn < TURNS; turn++) {
+        for (int batch = 0; batch < TURNS; batch++) {
             say(descriptor, "PING\r\n*1\r\n$4\r\nPI");
             hear(descriptor, "+PONG\r\n");
             say(descriptor, "NG\r\n");

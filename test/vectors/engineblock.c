@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engineblock.c - the limiters of EngineBlock's core in weir's words: a timeline of a permit a ns.
+   The limiters of EngineBlock's core in weir's words: a timeline of a permit a ns.
 
    The peer books whole ns, so the plan is always 10^9/s and the cost of a call is its time: a changed rate only changes
    the cost.  Its limiters differ in what follows from that:
@@ -16,8 +16,7 @@
    it is made: so the slot is set to the beginning.  A reading of the clock that goes back, and one for a call of no
    time, are the adapter's: what such a call is told is weir's, the state that it leaves is not.
 
-   May touch: its subject, the tally through judge.  Promises: waits and lags equal to the ns.  Leaves to weir: when a
-   call starts, what is closed, how fast the work catches up. */
+   Waits and lags equal to the ns.  Leaves to weir: when a call starts, what is closed, how fast the work catches up. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

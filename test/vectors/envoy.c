@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   envoy.c - envoy ratelimit in weir's words: windows of the unix clock in whole seconds, all calls count.
+   Envoy ratelimit in weir's words: windows of the unix clock in whole seconds, all calls count.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: windows to weir.  Only here: whole seconds; a counter for each window, so that a clock that goes back finds
-   the one that it left. */
+   Answers equal to the ns. Leaves: windows to weir.  Only here: whole seconds; a counter for each window, so that a
+   clock that goes back finds the one that it left. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   fields.c - numbers out of JSON, and a floating-point rate as the fraction it was meant to be.
+   Numbers out of JSON, and a floating-point rate as the fraction it was meant to be.
 
-   May touch: its arguments.  Promises: no number is rounded or cut on the way: what does not fit is refused.
-   Leaves: what a missing number means to the caller. */
+   No number is rounded or cut on the way: what does not fit is refused. Leaves: what a missing number means to the
+   caller. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

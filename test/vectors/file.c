@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   file.c - one vector file: reads it whole, finds its family, runs its cases one after the other.
+   One vector file: reads it whole, finds its family, runs its cases one after the other.
 
-   May touch: the file, the tally, stderr.  Promises: every step is counted once, as run or as skipped with a reason;
-   what is no vector file is refused whole.  A case is skipped for a flag, or for a limiter key, an op or an argument
-   that its family does not list; no name of a file or a case decides anything.
-   Leaves: what the steps mean to the families. */
+   Every step is counted once, as run or as skipped with a reason; what is no vector file is refused whole.  A case is
+   skipped for a flag, or for a limiter key, an op or an argument that its family does not list; no name of a file or a
+   case decides anything. Leaves: what the steps mean to the families. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

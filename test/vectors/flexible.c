@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   flexible.c - rate-limiter-flexible in memory in weir's words: opened by the first call, all calls count, a block.
+   Rate-limiter-flexible in memory in weir's words: opened by the first call, all calls count, a block.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: windows and blocks to weir.  Only here: whole ms; a window of 0 is one that never ends; a block that ends
-   before its window would have. */
+   Answers equal to the ns. Leaves: windows and blocks to weir.  Only here: whole ms; a window of 0 is one that never
+   ends; a block that ends before its window would have. */
 #include "inside.h"
 #include "runner.h"
 

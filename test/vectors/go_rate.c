@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   go_rate.c - golang.org/x/time/rate in weir's words: a gcra limit, asked on a clock of its own.
+   Golang.org/x/time/rate in weir's words: a gcra limit, asked on a clock of its own.
 
        tokens of the peer = burst - (X - now), where X is the word of the state
 
@@ -8,10 +8,9 @@
    only while the peer's does: when the peer's goes back, or its rate is 0, it stands.  Where tokens last for centuries
    fine is below 0; a burst that they cannot reach by now is said smaller, so that it costs no precision.
 
-   May touch: its subject, the tally through judge.  Promises: decisions equal, waits within the case's tolerance,
-   balances within what the peer's floats are good for; every grant and wait is weir_decide_within's.
-   Leaves: GCRA itself to weir.  Only here, because weir has no such thing: giving back by the peer's rule, keeping
-   tokens over a change of limit, a burst of 0 or below (weir refuses that text). */
+   Decisions equal, waits within the case's tolerance, balances within what the peer's floats are good for; every grant
+   and wait is weir_decide_within's. Leaves: GCRA itself to weir.  Only here, because weir has no such thing: giving
+   back by the peer's rule, keeping tokens over a change of limit, a burst of 0 or below (weir refuses that text). */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   governor.c - governor in weir's words: one permit each interval, `burst` at once.
+   Governor in weir's words: one permit each interval, `burst` at once.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: GCRA itself to weir. */
+   Answers equal to the ns. Leaves: GCRA itself to weir. */
 #include "runner.h"
 
 static const char *open_case(void *subject, const struct scene *scene)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   guava.c - Guava's two smooth limiters in weir's words: acquire, tryAcquire and setRate.
+   Guava's two smooth limiters in weir's words: acquire, tryAcquire and setRate.
 
    The peer counts in whole us, up to 2^63 - 1 of them: 292,000 years.  What is nearer than half a us is the same time
    to it, so waits are rounded to the us.  Weir's clock ends after some 300 years of ns, so a limiter is kept in several
@@ -10,8 +10,7 @@
    what is owed in time; whoever was told to wait has slept by then, whatever the clock says.  At an infinite rate a
    permit is none of weir's; behind it the store is full, or warm.
 
-   May touch: its subject, the tally through judge.  Promises: decisions equal, waits within the case's tolerance.
-   Leaves: what the store does to weir. */
+   Decisions equal, waits within the case's tolerance. Leaves: what the store does to weir. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   gubernator.c - gubernator in weir's words: TOKEN_BUCKET is a fixed window opened by the first call and a ms longer
+   Gubernator in weir's words: TOKEN_BUCKET is a fixed window opened by the first call and a ms longer
    than it says, LEAKY_BUCKET is peers/whole_leaks.h.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: windows and leaks to weir.  Only here: whole ms; the limit travels with each call, and a call under another
-   one changes it first; what the peer tells instead of what it did:
-     - once it has refused a call because nothing was left, it says "over" of every call of that window, also of those
-       that it grants;
-     - a call that finds its window ended by a shorter duration is told what was left in that one, and is refused when
-       that was nothing. */
+   Answers equal to the ns. Leaves: windows and leaks to weir.  Only here: whole ms; the limit travels with each call,
+   and a call under another one changes it first; what the peer tells instead of what it did: - once it has refused a
+   call because nothing was left, it says "over" of every call of that window, also of those that it grants; - a call
+   that finds its window ended by a shorter duration is told what was left in that one, and is refused when that was
+   nothing. */
 #include <string.h>
 
 #include "peers/whole_leaks.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   inside.c - the way into a plan.
+   The way into a plan.
 
-   May touch: its arguments.  Promises: decides nothing itself.  Leaves to others: when to set what (a file per
-   family). */
+   Decides nothing itself. */
 #include "inside.h"
 
 #include <string.h>

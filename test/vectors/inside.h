@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   inside.h - the core's side of a plan: for adapters that set what no text can say, look without taking, or change a
+   The core's side of a plan: for adapters that set what no text can say, look without taking, or change a
    limit under a state.
 
    See inside.c. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   judge.c - expected against got: compares, counts, and says what differs.
+   Expected against got: compares, counts, and says what differs.
 
-   May touch: the tally of the file, stderr.  Promises: only keys that the step expects are compared, and a step with
-   a key that nobody compared counts as skipped, never as run.  Leaves: where the answers come from to the families. */
+   Only keys that the step expects are compared, and a step with a key that nobody compared counts as skipped, never as
+   run.  Leaves: where the answers come from to the families. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

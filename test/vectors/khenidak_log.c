@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   khenidak_log.c - khenidak/Throttling's log in weir's words: a list of ticks of 100 ns, cleared from its old end.
+   Khenidak/Throttling's log in weir's words: a list of ticks of 100 ns, cleared from its old end.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: the log to weir.  Only here: the clock in ticks, that the peer says the last ns of the closed edge as the
-   time to come back, and that it clears at every call, also where its clock then goes back. */
+   Answers equal to the ns. Leaves: the log to weir.  Only here: the clock in ticks, that the peer says the last ns of
+   the closed edge as the time to come back, and that it clears at every call, also where its clock then goes back. */
 #include "runner.h"
 
 enum { TICK_NS = 100 };

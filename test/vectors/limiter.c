@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   limiter.c - one limit and one subject's state through weir's public interface.
+   One limit and one subject's state through weir's public interface.
 
    A limit by gcra whose burst no text says is compiled as the nearest one and set right inside.
 
-   May touch: the limit, the tally through judge.  Promises: a refused limit, an answer outside the enumeration and a
-   start later than asked for are mismatches, never passes.  Leaves: what the peer calls the answers to the families. */
+   A refused limit, an answer outside the enumeration and a start later than asked for are mismatches, never passes.
+   Leaves: what the peer calls the answers to the families. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   limits_fixed.c - the fixed window of limits (Python) in weir's words: opened by the first call, all calls count.
+   The fixed window of limits (Python) in weir's words: opened by the first call, all calls count.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: windows to weir.  Only here: the peer opens the window anew as long as nothing was counted in it, and forgets
-   it when it looks at one that is over (should the clock go back into it). */
+   Answers equal to the ns. Leaves: windows to weir.  Only here: the peer opens the window anew as long as nothing was
+   counted in it, and forgets it when it looks at one that is over (should the clock go back into it). */
 #include <string.h>
 
 #include "inside.h"

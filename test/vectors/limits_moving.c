@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   limits_moving.c - limits (Python), moving window, in weir's words: a log of accepted calls with a closed edge.
+   Limits (Python), moving window, in weir's words: a log of accepted calls with a closed edge.
 
-   May touch: its subject, the tally through judge.  Promises: decisions equal, what is left and the time of its reset
-   equal to the ns.
-   Leaves: the log to weir.  Only here: the peer's peek and counts leave out an entry exactly a window old, which its
-   decisions count, as does a log with an open edge; it finds them by halves, in a list that a clock that went back has
-   left out of order; and when nothing counts, its reset is that of the first entry ever. */
+   Decisions equal, what is left and the time of its reset equal to the ns. Leaves: the log to weir.  Only here: the
+   peer's peek and counts leave out an entry exactly a window old, which its decisions count, as does a log with an open
+   edge; it finds them by halves, in a list that a clock that went back has left out of order; and when nothing counts,
+   its reset is that of the first entry ever. */
 #include <string.h>
 
 #include "core/algorithm/sliding_log.h"

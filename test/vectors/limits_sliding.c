@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   limits_sliding.c - limits' sliding window counter in weir's words.
+   Limits' sliding window counter in weir's words.
 
    Its storage keeps a count for each window by its number, and goes back with the clock; weir keeps two counts, and
    does not go back.  So when the clock shows less than it ever did, or did at the step before, the counts of this
    window and of the one before are put back into weir's state.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal; no tolerance.
-   Leaves: counting and weighing to weir. */
+   Answers equal; no tolerance. Leaves: counting and weighing to weir. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   main.c - weir-vectors DIR: runs every *.json of a directory against weir, in the order of the names.
+   Weir-vectors DIR: runs every *.json of a directory against weir, in the order of the names.
 
-   May touch: the directory, the files in it, stdout (one line a file) and stderr (the rest, and the sum last).
-   Promises: status 0 only if every file could be read and nothing differed; 1 = something differed, 2 = could not.
-   Leaves: what a file means to file.c, what is equal to judge.c. */
+   Status 0 only if every file could be read and nothing differed; 1 = something differed, 2 = could not. Leaves: what a
+   file means to file.c, what is equal to judge.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   nginx.c - limit_req in weir's words: its own spelling, and a bucket without a brim to read an excess from.
+   Limit_req in weir's words: its own spelling, and a bucket without a brim to read an excess from.
 
    Where its clock is behind the last request nginx stands still, for up to a minute, and weir is asked at the time of
    that one; from before that nginx begins anew, as if one ms had passed.
@@ -7,8 +7,7 @@
    nginx logs the excess of a refused request too: what the bucket would then hold.  That is asked of a copy of the
    state under the same rate with a burst that nothing reaches.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the thousandth and the ms.
-   Leaves: the bucket itself to weir. */
+   Answers equal to the thousandth and the ms. Leaves: the bucket itself to weir. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   redis_cell.c - CL.THROTTLE in weir's words: a whole-ns interval, five whole numbers, a key that Redis forgets.
+   CL.THROTTLE in weir's words: a whole-ns interval, five whole numbers, a key that Redis forgets.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns, and the reply digit by digit.
-   Leaves: GCRA itself to weir.  Only here: the expiry in ms, the seconds, `remaining` in whole us. */
+   Answers equal to the ns, and the reply digit by digit. Leaves: GCRA itself to weir.  Only here: the expiry in ms, the
+   seconds, `remaining` in whole us. */
 #include "runner.h"
 
 enum { US_NS = 1000, MS_NS = 1000000, SECOND_MS = 1000, SECOND_NS = 1000000000 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   resilience.c - resilience4j's two limiters in weir's words: a cycle that may be reserved ahead (AtomicRateLimiter),
+   Resilience4j's two limiters in weir's words: a cycle that may be reserved ahead (AtomicRateLimiter),
    and one that may not (SemaphoreBasedRateLimiter).
 
    The atomic one books the cycles that have gone by at each call, granted or not, so a change of limit finds the
    balance of the last call.  Before its creation its cycles are cut towards zero: the one that a time belongs to begins
    after it, and the wait is longer by what lies between.  The semaphore's clock is its ticks: time is what they say.
 
-   May touch: its subject, the tally through judge.  Promises: answers, balance and cycle equal to the ns.
-   Leaves: cycles and reservations to weir. */
+   Answers, balance and cycle equal to the ns. Leaves: cycles and reservations to weir. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   rolling_log.c - rolling-rate-limiter in weir's words: a log of us that counts refused calls, with a minimum gap.
+   Rolling-rate-limiter in weir's words: a log of us that counts refused calls, with a minimum gap.
 
-   May touch: its subject, the tally through judge.  Promises: decisions and their reasons, what is left and the next
-   time equal to the us.  Leaves: the log to weir.  Only here: the clock in us, the figure in whole ms, and that the
-   peer clears what is old at every call, also where its clock then goes back. */
+   Decisions and their reasons, what is left and the next time equal to the us.  Leaves: the log to weir.  Only here:
+   the clock in us, the figure in whole ms, and that the peer clears what is old at every call, also where its clock
+   then goes back. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   runner.h - one vector file is a list of cases, one case a limiter and a list of steps.
+   One vector file is a list of cases, one case a limiter and a list of steps.
 
        main.c      directory, order of the files, exit status
        file.c      one file: which cases can run, which family runs them

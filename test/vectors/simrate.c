@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   simrate.c - nosqlbench's present limiter against peers/simrate.h, step by step: fills are steps, and between them no
+   Nosqlbench's present limiter against peers/simrate.h, step by step: fills are steps, and between them no
    time passes.  Nothing here is an answer of the shipped core, and none is counted as one.
 
-   May touch: its subject, the tally through judge.  Promises: sizes, answers and pools equal to the tick.
-   Leaves: the filler's clock to the case. */
+   Sizes, answers and pools equal to the tick. Leaves: the filler's clock to the case. */
 #include <string.h>
 
 #include "peers/simrate.h"

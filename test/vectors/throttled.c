@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   throttled.c - throttled in weir's words: burst = its max_burst + 1.
+   Throttled in weir's words: burst = its max_burst + 1.
 
-   May touch: its subject, the tally through judge.  Promises: answers equal to the ns.
-   Leaves: GCRA itself to weir.  Only here: for what can never pass throttled reports an untouched limit. */
+   Answers equal to the ns. Leaves: GCRA itself to weir.  Only here: for what can never pass throttled reports an
+   untouched limit. */
 #include "runner.h"
 
 static const char *open_case(void *subject, const struct scene *scene)

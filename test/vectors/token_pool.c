@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   token_pool.c - the three pools of nosqlbench and EngineBlock against peers/pools.h, step by step.  They are what
-   hybrid is held to (law/pools); nothing here is an answer of the shipped core, and none is counted as one.
+   The three pools of nosqlbench and EngineBlock against peers/pools.h, step by step.  They are what
+   hybrid is held to (property/pools); nothing here is an answer of the shipped core, and none is counted as one.
 
-   May touch: its subject, the tally through judge.  Promises: sizes, answers and both pools equal to the token.
-   Leaves: clock and filler: a case starts with empty pools, and its refills are its clock. */
+   Sizes, answers and both pools equal to the token. Leaves: clock and filler: a case starts with empty pools, and its
+   refills are its clock. */
 #include <math.h>
 #include <string.h>
 

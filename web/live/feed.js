@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// feed.js - asks the service each second, and keeps the last ten minutes.  Draws nothing.
+// Asks the service each second, and keeps the last ten minutes.  Draws nothing.
 //
 // Only what is new is asked for.  While nobody looks nothing is asked; while nobody answers less and less is.
 

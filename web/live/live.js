@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// live.js - the page: how it goes now, who is refused, each limit, how fast, how full, what happened.
+// The page: how it goes now, who is refused, each limit, how fast, how full, what happened.
 //
 // Names and keys come from outside: they only ever become text nodes and attributes, never HTML.
 

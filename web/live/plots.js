@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plots.js - the plots of the last minutes: calls as areas over each other, latencies and keys as lines.
+// The plots of the last minutes: calls as areas over each other, latencies and keys as lines.
 //
 // All have the same time, and one cursor.  What is not in view is not drawn.
 

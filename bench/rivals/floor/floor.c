@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   floor.c - what the machine charges for pacing: threads that only sleep to absolute times, each its share of the
+   What the machine charges for pacing: threads that only sleep to absolute times, each its share of the
    schedule, once as late as Linux usually lets a thread be (slack 50 us) and once with the least slack.
 
-   May touch: the clock, the timer slack of its own threads.  Promises: no limiter.  Leaves to others: measuring
-   (crew.c); the floors of deciding, which are lines of bench-take. */
+   No limiter. */
 #include "../../bench.h"
 #include "../crew.h"
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// rocksdb.cc - rocksdb's GenericRateLimiter, where a permit is a byte.  It only ever waits: there is no refusal and no
+// Rocksdb's GenericRateLimiter, where a permit is a byte.  It only ever waits: there is no refusal and no
 // key.  It gives nothing ahead of the end of a refill period, so its refill is measured at its default of 100 ms, which
 // is fast and in bursts, and at 1 ms.
 //
-// May touch: librocksdb.  Promises: its own counters say that all were granted.  Leaves to others: measuring (crew.c).
-#include <rocksdb/rate_limiter.h>
-#include <rocksdb/version.h>
+// Its own counters say that all were granted.
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   weir.c - weir at the pacing that the rivals do: one limiter that makes up what it lost, asked by weir_take_wait, and
+   weir at the pacing that the rivals do: one limiter that makes up what it lost, asked by weir_take_wait, and
    through a lease for each thread, once with a grain that trades lateness for processor time.
 
-   May touch: the public functions of weir.  Promises: every permit was granted, or it fails.  Leaves to others:
-   measuring (crew.c); decisions and keys, which bench-take and bench-table measure. */
+   Every permit was granted, or it fails. */
 #include "../crew.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   arguments.c - options, help and complaints, the same for every command.
+   Options, help and complaints, the same for every command.
 
-   May touch: argv, stdout, stderr.  Promises: every complaint says which argument, what was expected and an example.
-   Leaves to others: what the options do. */
+   Every complaint says which argument, what was expected and an example. */
 #include "cli/common/arguments.h"
 
 #include <getopt.h>

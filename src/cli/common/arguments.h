@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   arguments.h - one table of options for each command: it is parsed by, and its help is printed from, the same rows.
+   One table of options for each command: it is parsed by, and its help is printed from, the same rows.
 
    See arguments.c. */
 #ifndef WEIR_CLI_COMMON_ARGUMENTS_H

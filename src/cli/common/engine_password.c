@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   engine_password.c - the password of an engine, or of a service: from a file or the environment, since all users see
+   The password of an engine, or of a service: from a file or the environment, since all users see
    arguments.
 
-   May touch: the environment, the file, stderr.  Promises: a file that anybody may read is refused.  Leaves to others:
-   the engine. */
+   A file that anybody may read is refused. */
 #include "cli/common/engine_password.h"
 
 #include <errno.h>

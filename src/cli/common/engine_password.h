@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine_password.h - the password of an engine, for the commands that ask one.
+   The password of an engine, for the commands that ask one.
 
    See engine_password.c. */
 #ifndef WEIR_CLI_COMMON_ENGINE_PASSWORD_H

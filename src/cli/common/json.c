@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   json.c - text and numbers to an open file by way of a buffer, and bytes of any kind as strings of JSON.
+   Text and numbers to an open file by way of a buffer, and bytes of any kind as strings of JSON.
 
-   May touch: an open file.  Promises: a string is valid JSON and UTF-8 whatever its bytes are.  Leaves to others: what
-   to do when the file cannot be written (its error flag says so). */
+   A string is valid JSON and UTF-8 whatever its bytes are. */
 #include "cli/common/json.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   json.h - text and numbers to an open file by way of a buffer, and bytes of any kind as strings of JSON.
+   Text and numbers to an open file by way of a buffer, and bytes of any kind as strings of JSON.
 
    See json.c. */
 #ifndef WEIR_CLI_COMMON_JSON_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   rows.c - rows of one size, zeroed, that are never moved while their number grows.
+   Rows of one size, zeroed, that are never moved while their number grows.
 
    A row that fits into a cache line does not lie across two.
 
-   May touch: memory of its own, asked for in pieces and used by the system only as far as rows are touched.  Promises:
-   a row stays where it is.  Leaves to others: what is in it. */
+   A row stays where it is. */
 #include "cli/common/rows.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   rows.h - rows of one size, zeroed, that are never moved while their number grows.
+   Rows of one size, zeroed, that are never moved while their number grows.
 
        piece[]  | * | * | * |        each of 2^shift rows, from the system only as far as they are touched
                   |

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   signals.c - ending by a signal that was held back for a while.
+   Ending by a signal that was held back for a while.
 
-   May touch: this process.  Promises: what was written is flushed.  Leaves to others: which signals, and what is put in
-   order before. */
+   What was written is flushed. */
 #include "cli/common/signals.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   signals.h - ending by a signal that was held back for a while.
+   Ending by a signal that was held back for a while.
 
    See signals.c. */
 #ifndef WEIR_CLI_COMMON_SIGNALS_H

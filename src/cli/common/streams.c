@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   streams.c - standard input and output, before and after a program's work.
+   Standard input and output, before and after a program's work.
 
-   May touch: the three standard streams.  Promises: what was lost on its way out is no success.  Leaves to others: what
-   is written. */
+   What was lost on its way out is no success. */
 #include "cli/common/streams.h"
 
 #include <errno.h>

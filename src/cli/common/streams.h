@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   streams.h - standard input and output, before and after a program's work.
+   Standard input and output, before and after a program's work.
 
    See streams.c. */
 #ifndef WEIR_CLI_COMMON_STREAMS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   explain.c - weir explain: what a limit lets through, before it is used.
+   weir explain: what a limit lets through, before it is used.
 
-   May touch: argv, stdout, stderr.  Promises: the numbers of core/facts.c, in words or as JSON.  Leaves to others: the
-   numbers. */
+   The numbers of core/facts.c, in words or as JSON. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   plot.c - the same bursty arrivals through any limit, drawn on a terminal or as a picture.
+   The same bursty arrivals through any limit, drawn on a terminal or as a picture.
 
    With N permits per period P the arrivals are: 2 N at one moment after a rest; N / 2 over half a period; N shortly
    before and N shortly after a period ends; 2 N over a period; a rest of nearly two; 2 N at one moment.  Where N is
    large an arrival asks for a tenth of it, so that there are always some dozens.
 
-   May touch: an open file.  Promises: what is drawn was decided by the core.  Leaves to others: the limit. */
+   What is drawn was decided by the core. */
 #include "cli/explain/plot.h"
 
 #include <stdlib.h>

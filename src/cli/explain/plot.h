@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   plot.h - the same bursty arrivals through any limit, drawn.
+   The same bursty arrivals through any limit, drawn.
 
    See plot.c. */
 #ifndef WEIR_CLI_EXPLAIN_PLOT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bytes.c - what a limit of weir pace counts, and pieces of lines where it counts bytes.
+   What a limit of weir pace counts, and pieces of lines where it counts bytes.
 
    A take has one cost for all limits of a list, so they have to count the same.  A line that costs more than the pool
    leaves all at once and is paid for afterwards; cut into pieces of 100 ms it leaves as evenly as people look. */

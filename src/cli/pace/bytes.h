@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   bytes.h - what a limit of weir pace counts, and pieces of lines where it counts bytes.
+   What a limit of weir pace counts, and pieces of lines where it counts bytes.
 
    See bytes.c. */
 #ifndef WEIR_CLI_PACE_BYTES_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   commands.c - runs a command for each line of stdin, each started on schedule, over a number of workers.
+   Runs a command for each line of stdin, each started on schedule, over a number of workers.
 
    A worker takes a line, waits for its start, starts the command and waits for its end.  When all are busy the next
    start is late, and the summary says by how much.
 
-   May touch: stdin, child processes.  Promises: what was started is waited for, unless told to leave it; the first
-   failure stops the starting unless told to keep going.  Leaves to others: the schedule. */
+   What was started is waited for, unless told to leave it; the first failure stops the starting unless told to keep
+   going. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

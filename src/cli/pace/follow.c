@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   follow.c - the limit that stands in a file: the first line that is not empty and does not begin with "#".
+   The limit that stands in a file: the first line that is not empty and does not begin with "#".
 
    A line without its newline may be half written (10 of 1000/s), and is no limit yet; what follows changes the file's
    time or size, so it is read again.
 
-   May touch: the file, stderr.  Promises: at most 4 KiB are read; what is no text is refused.  Leaves to others: when
-   to look, what the text means. */
+   At most 4 KiB are read; what is no text is refused. */
 #include "cli/pace/follow.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   follow.h - the limit that stands in a file.
+   The limit that stands in a file.
 
    See follow.c. */
 #ifndef WEIR_CLI_PACE_FOLLOW_H

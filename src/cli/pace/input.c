@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   input.c - reads large pieces and finds the lines in them.
+   Reads large pieces and finds the lines in them.
 
-   May touch: one file descriptor, a buffer that grows to the longest line.  Promises: every byte comes out once, in
-   order; the last line may lack its delimiter.  Leaves to others: waiting, writing. */
+   Every byte comes out once, in order; the last line may lack its delimiter. */
 #include "cli/pace/input.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   input.h - standard input as whole lines, many at a time, without copying them.
+   Standard input as whole lines, many at a time, without copying them.
 
    See input.c. */
 #ifndef WEIR_CLI_PACE_INPUT_H

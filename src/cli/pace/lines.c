@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   lines.c - lets stdin's lines through to stdout, each at its start.
+   Lets stdin's lines through to stdout, each at its start.
 
    A wake-up finds several starts due, so the lines of all of them leave in one write, straight from the input's buffer.
    Nothing is held back while it sleeps or reads: what was granted has been written.
 
-   May touch: stdin, stdout, the limiter.  Promises: no line leaves before its start.  Leaves to others: the
-   schedule. */
+   No line leaves before its start. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   outcomes.c - what became of the commands.
+   What became of the commands.
 
-   May touch: the outcomes.  Promises: a command that nobody waits for stays busy, and took no time that is known.
-   Leaves to others: running them, printing (record_print.c). */
+   A command that nobody waits for stays busy, and took no time that is known. */
 #include "cli/pace/outcomes.h"
 
 #include "core/num.h"

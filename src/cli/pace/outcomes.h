@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   outcomes.h - what became of the commands that were started: how many run, how long each took, which failed.
+   What became of the commands that were started: how many run, how long each took, which failed.
 
    See outcomes.c. */
 #ifndef WEIR_CLI_PACE_OUTCOMES_H

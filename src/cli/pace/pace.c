@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   pace.c - weir pace: does work at a rate, each piece started on its schedule.
+   weir pace: does work at a rate, each piece started on its schedule.
 
-   May touch: argv, the standard streams, the summary's file.  Promises: nothing starts early; the summary is printed
-   whatever ended the work.  Leaves to others: the work (lines.c, commands.c). */
+   Nothing starts early; the summary is printed whatever ended the work. */
 #include "cli/pace/pace.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pace.h - the parts of weir pace.
+   The parts of weir pace.
 
        pace.c      options, the limiter, the end      lines.c      stdin's lines to stdout
        progress.c  the live line, signals, --for      commands.c   a command for each line

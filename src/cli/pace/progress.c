@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   progress.c - the thread that watches a pace: the live line, signals, the end of --for.
+   The thread that watches a pace: the live line, signals, the end of --for.
 
    It takes no part in the work.  Signals are waited for here and nowhere else; the worker, who may be asleep in a read
    or a write, is woken by a signal whose handler does nothing.
 
-   May touch: stderr, signals.  Promises: at most ten lines a second, only on a terminal.  Leaves to others: stopping
-   (they look at pace->stop). */
+   At most ten lines a second, only on a terminal. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   record.c - what weir pace has measured.
+   What weir pace has measured.
 
    Late is an operation's actual start against the time at which it was due.  Behind is how much of its schedule the
    work has not used.  Over is the most that any window held above what the limit allows, measured here and not by the
    limiter.
 
-   May touch: the record.  Promises: figures are of what was started, when it was started.  Leaves to others: starting
-   things, printing (record_print.c). */
+   Figures are of what was started, when it was started. */
 #include "cli/pace/record.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   record.h - what happened while pacing: how much, how fast, how late, and whether the limit was kept.
+   What happened while pacing: how much, how fast, how late, and whether the limit was kept.
 
    See record.c; the summary is record_print.c. */
 #ifndef WEIR_CLI_PACE_RECORD_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   record_print.c - the summary of weir pace, for people and as JSON.
+   The summary of weir pace, for people and as JSON.
 
-   May touch: an open file.  Promises: all figures are of one moment.  Leaves to others: measuring (record.c,
-   outcomes.c). */
+   All figures are of one moment. */
 #include <math.h>
 #include <string.h>
 

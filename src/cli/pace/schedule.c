@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   schedule.c - the schedule of weir pace: what is taken out of it, and what the work owes to it.
+   The schedule of weir pace: what is taken out of it, and what the work owes to it.
 
    The limiter's schedule goes on with the clock.  But when no line waits there is nothing that could be late, and a
    line that is dropped is not made up for.  So both are taken out of the schedule, and nothing else changes: what could
@@ -12,8 +12,7 @@
 
    A line cannot have been due before it was there, so it is late from then on at the earliest.
 
-   May touch: the limiter's schedule, standard input.  Promises: time is taken out only while no line is there.  Leaves
-   to others: which lines are dropped (lines.c). */
+   Time is taken out only while no line is there. */
 #include "cli/pace/schedule.h"
 
 #include "api/limiter.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   schedule.h - what weir pace takes out of its schedule, and how late a start is by it.
+   What weir pace takes out of its schedule, and how late a start is by it.
 
    See schedule.c. */
 #ifndef WEIR_CLI_PACE_SCHEDULE_H

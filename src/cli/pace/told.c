@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   told.c - what weir pace says where a limit cannot hold its rate, or has not, and what to write instead.
+   What weir pace says where a limit cannot hold its rate, or has not, and what to write instead.
 
-   May touch: an open file.  Promises: one line, or none.  Leaves to others: the figures (core/facts.c, the limiter). */
+   One line, or none. */
 #include "api/limiter.h"
 #include "cli/pace/pace.h"
 #include "core/algorithm.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   candidate.c - one limit that is tried on a log: a state for each client, and what came of it.
+   One limit that is tried on a log: a state for each client, and what came of it.
 
    Beside the limit's own states runs a bucket that leaks at the same rate and has no brim:
 
@@ -7,8 +7,7 @@
 
    It is gcra that never refuses, so gcra with a burst of the highest level would have refused nothing either.
 
-   May touch: its own memory.  Promises: the same answers as the limiter gives.  Leaves to others: the times, the
-   order, how large a state is (states.c). */
+   The same answers as the limiter gives. */
 #include "cli/replay/candidate.h"
 
 #include <errno.h>

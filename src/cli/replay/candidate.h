@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   candidate.h - one limit that is tried on a log: a state for each client, and what came of it.
+   One limit that is tried on a log: a state for each client, and what came of it.
 
    See candidate.c. */
 #ifndef WEIR_CLI_REPLAY_CANDIDATE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   charge.c - weir replay --charge: what a followed log gains is charged to a running weir serve.
+   weir replay --charge: what a followed log gains is charged to a running weir serve.
 
        a line -> WEIR.CHARGE limit key cost, BATCH of them at most without an answer
        away   -> counted; tried again once a second
@@ -7,8 +7,7 @@
    Nobody waits for these answers but to count them, so a batch goes out with one write, and the log is read on.  What
    the service could not be told is not kept for later: by then the requests are over, and their clients may be quiet.
 
-   May touch: one connection.  Promises: the log waits a second at most, once for each outage; memory for a batch.
-   Leaves to others: keys (key.c), which lines are new (source.c), bytes (redis/client/link/link.c). */
+   The log waits a second at most, once for each outage; memory for a batch. */
 #include "cli/replay/charge.h"
 
 #include <poll.h>
@@ -141,7 +140,7 @@ void charge_turn(struct charge *charge)
     struct link *const link = &charge->link;
     const uint64_t now_ns = weir_now().ns;
     if (link->state == LINK_CLOSED && now_ns - charge->opened_ns >= RETRY_NS) open_link(charge, now_ns);
-    link_turn(link, now_ns);
+    link_process(link, now_ns);
     if (is_silent(link, now_ns)) give_up(link);
     keep_alive(link, now_ns);
     tell(charge);
@@ -186,9 +185,9 @@ static int read_url(struct charge *charge, const char *text)
     if (url_read(url, text, &error) != 0) return trouble("replay: --charge: %s", error.message);
     if (url->kind != URL_ONE)
         return trouble("replay: --charge: expected the URL of one weir serve: redis://HOST:9347, rediss:// or unix://");
-    place_text(&url->place[0], charge->where);
-    if (!resolve_place(&url->place[0], &charge->addresses))
-        return trouble("replay: --charge: unknown host %s", url->place[0].host);
+    endpoint_text(&url->endpoint[0], charge->where);
+    if (!resolve_place(&url->endpoint[0], &charge->addresses))
+        return trouble("replay: --charge: unknown host %s", url->endpoint[0].host);
     if (url->tls && secure_open(&charge->greeting.tls, url, &error) != 0)
         return trouble("replay: --charge: %s", error.message);
     return STATUS_DONE;
@@ -201,7 +200,7 @@ static int read_password(struct charge *charge, const char *file)
     charge->greeting.user = charge->url.user;
     charge->greeting.password = said != NULL ? said : charge->url.password;
     charge->greeting.database = charge->url.database;
-    charge->greeting.host = charge->url.place[0].host;
+    charge->greeting.host = charge->url.endpoint[0].host;
     return status;
 }
 

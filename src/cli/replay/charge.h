@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   charge.h - weir replay --charge: what a followed log gains is charged to a running weir serve.
+   weir replay --charge: what a followed log gains is charged to a running weir serve.
 
    See charge.c; where weir was built without hiredis engine_none.c refuses it. */
 #ifndef WEIR_CLI_REPLAY_CHARGE_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   decide.c - requests, in order of time, to verdicts and counts.
+   Requests, in order of time, to verdicts and counts.
 
    One limit after the other goes through a batch, and while a request is decided the state of one further on is
    fetched.  Where stamps are whole seconds a batch is a second: each limit is asked once with all of its requests at
    its beginning, and once with them spread evenly over it.
 
-   May touch: the counts of a replay.  Promises: every request is counted once, at its own time.  Leaves to others: the
-   verdict (candidate.c). */
+   Every request is counted once, at its own time. */
 #include <stdlib.h>
 
 #include "cli/replay/work.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   each.c - a verdict for each request and limit, back in the order of the log's lines.
+   A verdict for each request and limit, back in the order of the log's lines.
 
        line[]  | decided | decided | - | decided | -          a ring; printed up to the first that is not decided
                  first
 
    As JSON for --each, or of refusals only, in words, for --follow.
 
-   May touch: standard output.  Promises: every request once, in the order of the lines.  Leaves to others: verdicts. */
+   Every request once, in the order of the lines. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   fleet.c - weir replay --nodes: the requests of a log at many servers, by each design at once.
+   weir replay --nodes: the requests of a log at many servers, by each design at once.
 
-   May touch: its own memory, stderr.  Promises: every design sees the same requests at the same times, at the same
-   nodes but for sticky.  Leaves to others: deciding (fleet/local.c, fleet/ask.c), counting (fleet/tally.c), printing
-   (fleet/show.c). */
+   Every design sees the same requests at the same times, at the same nodes but for sticky. */
 #include <stdlib.h>
 
 #include "cli/common/arguments.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   page.c - what a replay came to, as one page of HTML: the template with the result between its halves.
+   What a replay came to, as one page of HTML: the template with the result between its halves.
 
    The result goes in as JSON inside a <script> that is data.  Two readers see it: HTML, which ends the script at "</"
    whatever JSON says of strings, and JSON, which wants UTF-8.  So each < > & is written as an escape, and each byte
    that is no UTF-8 as the four characters \xNN, by which different keys stay different.
 
-   May touch: the file it is told to write.  Promises: whatever bytes keys and limits have, they stay data.  Leaves to
-   others: the look (web/), the build of the template (cmake/page.cmake). */
+   Whatever bytes keys and limits have, they stay data. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

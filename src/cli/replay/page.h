@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   page.h - the page as it is built in: all of web/ and uPlot, cut where the data goes.
+   The page as it is built in: all of web/ and uPlot, cut where the data goes.
 
    See page.c; the build makes the functions (cmake/embed_page.cmake). */
 #ifndef WEIR_CLI_REPLAY_PAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   progress.c - the line on a terminal that shows how far a replay is.
+   The line on a terminal that shows how far a replay is.
 
-   May touch: stderr.  Promises: at most ten lines a second, only on a terminal.  Leaves to others: the replay. */
+   At most ten lines a second, only on a terminal. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   read.c - lines to requests, in order of time.
+   Lines to requests, in order of time.
 
    A server writes its line when the request ends, and limits act when it arrives: where the line has the duration the
    request came that much before the stamp.
 
-   May touch: the source, stderr.  Promises: every line is a request, or counted as malformed, or empty; memory grows
-   with the clients, not with the lines.  Leaves to others: what a line says (format), verdicts. */
+   Every line is a request, or counted as malformed, or empty; memory grows with the clients, not with the lines. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   replay.c - weir replay: what limits would have done to the traffic of an access log.
+   weir replay: what limits would have done to the traffic of an access log.
 
-   May touch: argv, the standard streams, signals.  Promises: all limits see the same requests at the same times; what
-   was read when a signal came is reported.  Leaves to others: the work (see work.h), the words (report.c). */
+   All limits see the same requests at the same times; what was read when a signal came is reported. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>

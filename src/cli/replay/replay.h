@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   replay.h - what a log and a few limits came to: everything that is printed, drawn or put on the page.
+   What a log and a few limits came to: everything that is printed, drawn or put on the page.
 
        source (bytes, gzip, follow) -> lines -> accesslog -> order (by time) -> clients (keys) -> candidates -> result
        result -> report (text, JSON), page (HTML) */

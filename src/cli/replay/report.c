@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   report.c - what a replay came to, as text for people.
+   What a replay came to, as text for people.
 
-   May touch: standard output, the environment.  Promises: it fits the terminal's width, unless a single word does not.
-   Leaves to others: the numbers (result.c), JSON (report_json.c), the page (page.c). */
+   It fits the terminal's width, unless a single word does not. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   report_json.c - what a replay came to, as one JSON object.
+   What a replay came to, as one JSON object.
 
-   May touch: standard output.  Promises: valid JSON in UTF-8, whatever keys are made of.  Leaves to others: the numbers
-   (result.c). */
+   Valid JSON in UTF-8, whatever keys are made of. */
 #include <string.h>
 
 #include "cli/common/json.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   result.c - counts to what is told: shares of clients, percentiles, the most refused.
+   Counts to what is told: shares of clients, percentiles, the most refused.
 
-   May touch: the result, memory for a number of each client.  Promises: percentiles are those of one of the clients,
-   rounded up.  Leaves to others: printing. */
+   Percentiles are those of one of the clients, rounded up. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

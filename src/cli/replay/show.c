@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   show.c - keys and times of a log as people are shown them, on a terminal among others.
+   Keys and times of a log as people are shown them, on a terminal among others.
 
    A key comes from whoever sent the request: none of its bytes may move the cursor or colour the rest.
 
-   May touch: a writer's buffer, the environment, a terminal's size.  Promises: what is shown of a key is printable.
-   Leaves to others: where it goes. */
+   What is shown of a key is printable. */
 #include "cli/replay/show.h"
 
 #include <stdio.h>

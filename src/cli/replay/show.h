@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   show.h - keys and times of a log as people are shown them, on a terminal among others.
+   Keys and times of a log as people are shown them, on a terminal among others.
 
    See show.c. */
 #ifndef WEIR_CLI_REPLAY_SHOW_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   states.c - the states of many clients, where each sliding log has only as much of its ring as its client needs.
+   The states of many clients, where each sliding log has only as much of its ring as its client needs.
 
    A whole ring has a place for each permit of the limit, and most clients of a log sent a line or two.  A ring that has
    not come round yet is written from its first place on and read only where it was written, so its front part is
@@ -19,9 +19,8 @@
    whole, the state is put together elsewhere and back; a client for whom that would be more than a few KiB gets whole
    rings, of which the system gives only what is touched.
 
-   May touch: its own memory.  Promises: at most half as many places again as entries counted, with those of the call,
-   when the block was made; never more than the ring has.  Leaves to others: what a log answers
-   (core/algorithm/sliding_log.c), where it writes (core/stamps.c). */
+   At most half as many places again as entries counted, with those of the call, when the block was made; never more
+   than the ring has. */
 #include "cli/replay/states.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   states.h - the states of many clients, where each sliding log has only as much of its ring as its client needs.
+   The states of many clients, where each sliding log has only as much of its ring as its client needs.
 
    See states.c. */
 #ifndef WEIR_CLI_REPLAY_STATES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   work.h - the parts of weir replay, and what passes between them.
+   The parts of weir replay, and what passes between them.
 
        replay.c  options, the limits, the end          result.c    counts to shares and percentiles
        read.c    lines to requests, in order of time   each.c      verdicts, back in the log's order

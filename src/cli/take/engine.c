@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   engine.c - weir take --engine: what was used is kept in Redis or Valkey, for all machines that ask there.
+   weir take --engine: what was used is kept in Redis or Valkey, for all machines that ask there.
 
-   May touch: the engine.  Promises: what the engine did not decide is not allowed, since one call alone knows of no
-   other.  Leaves to others: when to ask (wait.c), the words of a refusal (report.c). */
+   What the engine did not decide is not allowed, since one call alone knows of no other. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   report.c - what weir take says, for people and for programs.
+   What weir take says, for people and for programs.
 
-   May touch: stdout, stderr.  Promises: a key is shown harmless, whatever bytes it has; times are rounded up, so that
-   who comes back then is not early.  Leaves to others: the statuses. */
+   A key is shown harmless, whatever bytes it has; times are rounded up, so that who comes back then is not early. */
 #include <string.h>
 
 #include "cli/take/take.h"

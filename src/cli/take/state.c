@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   state.c - the file in which weir take keeps what was used.
+   The file in which weir take keeps what was used.
 
    Limits by gcra share one file of 16-byte slots.  The others have wide slots, and a file for each width, which is a
    power of two so that few files come about and a limit finds its state again after a small change:
 
        take   take.wide-8   take.wide-16   take.wide-32 ...      words of 8 bytes
 
-   May touch: the environment, the folders on the way to the default file, the files.  Promises: without its state
-   nothing is taken.  Leaves to others: what is in the files (the table). */
+   Without its state nothing is taken. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

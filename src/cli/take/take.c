@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   take.c - weir take: asks a limit that a file or an engine remembers, once, and runs a command when it may.
+   weir take: asks a limit that a file or an engine remembers, once, and runs a command when it may.
 
-   May touch: argv, the standard streams; becomes the command.  Promises: what cannot be remembered is not allowed; the
-   status says which of allowed, refused and trouble it was; a command that could not be started has used nothing.
-   Leaves to others: the file (state.c), the engine (engine.c), the wait (wait.c), the words
-   (report.c). */
+   What cannot be remembered is not allowed; the status says which of allowed, refused and trouble it was; a command
+   that could not be started has used nothing. */
 #include "cli/take/take.h"
 
 #include <errno.h>

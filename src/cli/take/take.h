@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   take.h - the parts of weir take.
+   The parts of weir take.
 
        take.c    options, the answer, the command     state.c   the file that keeps what was used
        wait.c    --wait, and what interrupts it       report.c  the words and the JSON

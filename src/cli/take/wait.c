@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   wait.c - takes now, or waits for it.
+   Takes now, or waits for it.
 
    What can be taken ahead is, so that those who wait start in the order in which they came.  Of a window nothing can
    be, nor where refusals are counted, because asking would be one: then it is asked again when it should pass.
 
    An engine has no place for those who wait, either.
 
-   May touch: the table, the engine, signals.  Promises: never returns before the start; whoever interrupts the wait has
-   what was taken given back.  Leaves to others: ending by that signal. */
+   Never returns before the start; whoever interrupts the wait has what was taken given back. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>

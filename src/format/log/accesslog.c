@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   accesslog.c - one line of an access log to a time, a duration and the fields that are wanted.
+   One line of an access log to a time, a duration and the fields that are wanted.
 
        format -> pieces (pattern.c, csv.c) or names to look for (json.c) -> of each slot its source (names.c)
        line -> values of pieces or slots -> time, duration (stamp.c), parts of request lines -> entry
 
-   May touch: the log, the bytes of the line.  Promises: total; no memory, no input, no output of its own; what it gives
-   are bytes of the line.  Leaves to others: where lines come from, their order, what to do with malformed ones. */
+   Total; no memory, no input, no output of its own; what it gives are bytes of the line. */
 #include "format/log/accesslog.h"
 
 #include "format/log/names.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   accesslog.h - one line of an access log, in whatever format, to a time, a duration and the fields that are wanted.
+   One line of an access log, in whatever format, to a time, a duration and the fields that are wanted.
 
    See accesslog.c. */
 #ifndef WEIR_FORMAT_LOG_ACCESSLOG_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   csv.c - comma-separated values; the first line names the columns.
+   Comma-separated values; the first line names the columns.
 
-   May touch: the log and the line.  Promises: values in quotes may hold separators and doubled quotes, but no newline.
-   Leaves to others: what the columns mean. */
+   Values in quotes may hold separators and doubled quotes, but no newline. */
 #include "format/log/problem.h"
 #include "format/log/split.h"
 

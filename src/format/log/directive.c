@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   directive.c - a log_format as it stands in nginx.conf, to the text that nginx makes of it.
+   A log_format as it stands in nginx.conf, to the text that nginx makes of it.
 
        log_format main '$remote_addr [$time_local] '  # quotes, line breaks, comments
                        '"$request"';                  ->  $remote_addr [$time_local] "$request"
@@ -7,7 +7,7 @@
    nginx joins the words behind the name.  What stands behind the semicolon is not looked at, so a piece of the file may
    be given.  The quoted words alone do, too.
 
-   May touch: out.  Promises: total; what is written is no longer than what is read.  Leaves to others: variables. */
+   Total; what is written is no longer than what is read. */
 #include "format/log/directive.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   directive.h - a log_format as it stands in nginx.conf, to the text that nginx makes of it.
+   A log_format as it stands in nginx.conf, to the text that nginx makes of it.
 
    See directive.c. */
 #ifndef WEIR_FORMAT_LOG_DIRECTIVE_H

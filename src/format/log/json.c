@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   json.c - lines that are a JSON object; its strings and numbers by their names, of objects in it too.
+   Lines that are a JSON object; its strings and numbers by their names, of objects in it too.
 
    All names that are looked for stand in buckets, by their first byte and size; each name in a line is looked up once.
    The name of a value in an object in an object has points: request.client.  Of an array that begins with a string
    that is its value, as some servers write headers; others are passed over, and so are objects in more than DEPTH_MAX
    others, whatever they hold.  Of two members with one name the first counts.
 
-   May touch: the log and the line.  Promises: reads each byte a bounded number of times, without recursion; reads all
-   that is JSON, and some lines that are not quite.  Leaves to others: escapes in values (plain.c); names are compared
-   as they are written. */
+   Reads each byte a bounded number of times, without recursion; reads all that is JSON, and some lines that are not
+   quite. */
 #include "format/log/problem.h"
 #include "format/log/split.h"
 

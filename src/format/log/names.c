@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   names.c - what times, durations and usual fields are called: by nginx, Apache, Caddy, Traefik, Envoy and by those
+   What times, durations and usual fields are called: by nginx, Apache, Caddy, Traefik, Envoy and by those
    who choose for themselves.
 
    The order is that of preference.  Names that promise a finer stamp come first.
 
-   May touch: nothing.  Promises: at most NAMES_FOR_ONE_MAX sources for a field.  Leaves to others: which of them a log
-   has. */
+   At most NAMES_FOR_ONE_MAX sources for a field. */
 #include "format/log/names.h"
 
 struct clock_row {

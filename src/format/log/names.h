@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   names.h - what times, durations and usual fields are called in logs.
+   What times, durations and usual fields are called in logs.
 
    See names.c. */
 #ifndef WEIR_FORMAT_LOG_NAMES_H

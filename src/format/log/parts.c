@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   parts.c - what is wanted of a value: of a request line its method or uri, of an address that without its port.
+   What is wanted of a value: of a request line its method or uri, of an address that without its port.
 
-   May touch: the bytes of the value.  Promises: what it gives are bytes of the value; what does not look as expected
-   has no such part.  Leaves to others: which part. */
+   What it gives are bytes of the value; what does not look as expected has no such part. */
 #include "format/log/parts.h"
 
 static struct slice until_query(struct slice uri)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   parts.h - what is wanted of a value.
+   What is wanted of a value.
 
    See parts.c. */
 #ifndef WEIR_FORMAT_LOG_PARTS_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   pattern.c - lines in nginx's log_format: variables, and between them literal text.
+   Lines in nginx's log_format: variables, and between them literal text.
 
    A variable goes on until the literal behind it.  Servers write a quote in a quoted value as \x22 or \", so where that
    literal begins with a quote, a quote behind a backslash (one that is not itself escaped) does not end the value.
 
-   May touch: the log and the line.  Promises: reads each byte of a line a bounded number of times.  Leaves to others:
-   what the variables mean. */
+   Reads each byte of a line a bounded number of times. */
 #include "format/log/problem.h"
 #include "format/log/split.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   plain.c - undoes the escapes of JSON (\" \n \u00e9), of nginx (\x22) and of Apache (\" \t \x16).
+   Undoes the escapes of JSON (\" \n \u00e9), of nginx (\x22) and of Apache (\" \t \x16).
 
-   May touch: the output.  Promises: never writes more bytes than it reads; an escape that means nothing stays as it is,
-   half a surrogate pair becomes U+FFFD.  Leaves to others: doubled quotes of CSV. */
+   Never writes more bytes than it reads; an escape that means nothing stays as it is, half a surrogate pair becomes
+   U+FFFD. */
 #include "format/log/split.h"
 
 enum { BAD_ESCAPE = -1, REPLACEMENT = 0xFFFD };

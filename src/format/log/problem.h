@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   problem.h - writes what is wrong with a line or a format.
+   Writes what is wrong with a line or a format.
 
-   May touch: the problem.  Promises: always terminated; what does not fit is cut off, what cannot be printed is a "?".
-   Leaves to others: what to say. */
+   Always terminated; what does not fit is cut off, what cannot be printed is a "?". */
 #ifndef WEIR_FORMAT_LOG_PROBLEM_H
 #define WEIR_FORMAT_LOG_PROBLEM_H
 

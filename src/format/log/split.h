@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   split.h - the kinds of lines: how their formats are read, and how they are taken apart.
+   The kinds of lines: how their formats are read, and how they are taken apart.
 
    An open function finds the pieces of the log; a split function finds the values in a line: of pieces by their
    number, of JSON by slot, which has no pieces. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stamp.c - reads times and durations.
+   Reads times and durations.
 
    Logs come by the second: most stamps begin with the very bytes of the one before, so the last second read is kept,
    and only its fraction and its zone are read anew.
@@ -7,9 +7,8 @@
    A bare number says by its size what it counts: below 10^11 seconds (until the year 5138), below 10^14 milliseconds
    (since 1973), below 10^17 microseconds, else nanoseconds.
 
-   May touch: the cache it is given.  Promises: exact integers, no floating point; digits finer than a nanosecond are
-   cut off; days that no calendar has are refused; a leap second is the first instant of the next day, as in unix time,
-   and is refused at any other time of the day.  Leaves to others: which text is a time. */
+   Exact integers, no floating point; digits finer than a nanosecond are cut off; days that no calendar has are refused;
+   a leap second is the first instant of the next day, as in unix time, and is refused at any other time of the day. */
 #include "format/log/stamp.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stamp.h - the times and durations that logs are written with.
+   The times and durations that logs are written with.
 
    See stamp.c. */
 #ifndef WEIR_FORMAT_LOG_STAMP_H

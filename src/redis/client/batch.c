@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   batch.c - many questions at once: each to the link of the server that has its key, all answered within the deadline.
+   Many questions at once: each to the link of the server that has its key, all answered within the deadline.
 
        parked ---sent---> answered            those of busy keys may be answered before (busy.c)
           ^        | MOVED, ASK, TRYAGAIN, NOSCRIPT: was not executed, so it may be asked again
@@ -10,9 +10,8 @@
    Each has its own deadline, and all the same time until it, so the ring of questions is in the order of deadlines.
    A reply that comes after its question was given up is dropped (link_forget): the place may be another question's.
 
-   May touch: links, the hub.  Promises: waits for nothing; a question is answered by the first turn at or behind its
-   deadline, however many servers there are and whatever they do; nothing that may have been executed is sent twice.
-   Leaves to others: commands (wire.c), errors (fault.c), the policy (away.c), waiting (wait.c). */
+   Waits for nothing; a question is answered by the first turn at or behind its deadline, however many servers there are
+   and whatever they do; nothing that may have been executed is sent twice. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +33,7 @@ enum { TRIES_MAX = 8, NS_PER_MS = 1000000, SMOOTHING = 8, POLICY_SHARE = 16 /* o
 bool engine_send(struct weir_engine *engine, struct link *link, unsigned count, const char *const text[],
                  const size_t size[], link_answer *answer, void *context)
 {
-    hub_count(&engine->hub->counts.commands, 1);
+    pool_count(&engine->pool->counts.commands, 1);
     if (link->count == 0) link->owes_ns = engine->now_ns;
     return link_send(link, count, text, size, answer, context);
 }
@@ -79,19 +78,19 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
                      bool moved)
 {
     unsigned slot = 0;
-    hub_count(&engine->hub->counts.redirected, 1);
-    if (engine->hub->url.kind != URL_CLUSTER) {
+    pool_count(&engine->pool->counts.redirected, 1);
+    if (engine->pool->url.kind != URL_CLUSTER) {
         engine_failed(engine, link->server, WEIR_OUTAGE_REFUSED,
                       "it is part of a cluster: redis+cluster:// was expected in the URL");
         set_state(engine, item, ITEM_AWAY);
         return;
     }
-    const unsigned server = hub_read_redirect(engine->hub, link->server, strchr(reply->str, ' ') + 1, &slot);
+    const unsigned server = pool_read_redirect(engine->pool, link->server, strchr(reply->str, ' ') + 1, &slot);
     if (server == NOWHERE) {
         set_state(engine, item, ITEM_AWAY);
         return;
     }
-    if (moved) hub_set_slot(engine->hub, slot, server);
+    if (moved) pool_set_slot(engine->pool, slot, server);
     item->asking = !moved;
     item->server = (uint16_t)server;
     set_state(engine, item, ITEM_PARKED);
@@ -102,15 +101,15 @@ static void cannot(struct weir_engine *engine, struct link *link, struct item *i
     char why[LINK_WHY_MAX];
     set_state(engine, item, ITEM_AWAY);
     if (item->ask->verb == WEIR_ASK_SECRET) {
-        secret_failed(engine->hub, link->server, engine->now_ns, what);
+        secret_failed(engine->pool, link->server, engine->now_ns, what);
         return;
     }
     const bool other = strncmp(what, "WRONGTYPE", strlen("WRONGTYPE")) == 0;
     const bool foreign = other || strncmp(what, "WEIRVALUE", strlen("WEIRVALUE")) == 0;
-    hub_count(&engine->hub->counts.foreign, foreign ? 1 : 0);
+    pool_count(&engine->pool->counts.foreign, foreign ? 1 : 0);
     item->foreign = foreign;
     snprintf(why, sizeof why, "%s%s", other ? "this key holds something else: " : "", what);
-    hub_tell(engine->hub, link->server, engine->now_ns, why);
+    pool_tell(engine->pool, link->server, engine->now_ns, why);
 }
 
 /* What a user may not do besides asking is no reason to ask otherwise. */
@@ -163,16 +162,16 @@ static bool read_answer(struct weir_engine *engine, const struct item *item, con
     if (item->ask->verb != WEIR_ASK_SECRET) return wire_answer(item->ask, reply, item->way, engine->now_ns);
     item->ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {engine->now_ns}};
     item->ask->full_ns = 0;
-    return secret_heard(engine->hub, reply);
+    return secret_heard(engine->pool, reply);
 }
 
 /* The first whose bound it is under. */
-static void count_round_trip(struct hub *hub, uint64_t round_trip_ns)
+static void count_round_trip(struct pool *pool, uint64_t round_trip_ns)
 {
     unsigned bucket = 0;
     while (bucket < WEIR_ENGINE_ROUND_TRIPS - 1 && round_trip_ns >> (ROUND_TRIP_BITS + bucket) != 0) bucket++;
-    hub_count(&hub->counts.round_trips[bucket], 1);
-    hub_count(&hub->counts.round_trip_sum_ns, round_trip_ns);
+    pool_count(&pool->counts.round_trips[bucket], 1);
+    pool_count(&pool->counts.round_trip_sum_ns, round_trip_ns);
 }
 
 static void on_answer(struct link *link, void *context, const redisReply *reply)
@@ -190,11 +189,11 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
         item->ask->from = WEIR_FROM_ENGINE;
         link->served_ns = link->heard_ns;
         if (item->ask->verb != WEIR_ASK_SECRET)
-            count_round_trip(engine->hub, subtract_to_zero(link->heard_ns, item->sent_ns));
+            count_round_trip(engine->pool, subtract_to_zero(link->heard_ns, item->sent_ns));
         if (item->ask->verb != WEIR_ASK_SECRET) busy_heard(engine, item->ask, item->sent_ns);
         if (item->ask->verb != WEIR_ASK_SECRET) away_heard(engine, item->ask);
         set_state(engine, item, ITEM_ANSWERED);
-        hub_sound(engine->hub, link->server, engine->now_ns);
+        pool_sound(engine->pool, link->server, engine->now_ns);
     }
 }
 
@@ -244,12 +243,12 @@ static void send_item(struct weir_engine *engine, struct link *link, struct item
 
 struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint64_t now_ns, bool *away)
 {
-    if (hub_is_away(engine->hub, server)) engine_probe(engine, server, now_ns);
-    *away = hub_is_away(engine->hub, server);
+    if (pool_is_away(engine->pool, server)) engine_probe(engine, server, now_ns);
+    *away = pool_is_away(engine->pool, server);
     if (*away) return NULL;
     struct link *link = engine->link[server];
     if (link != NULL && link->state == LINK_READY && now_ns - most(link->served_ns, link->looked_ns) > IDLE_NS) {
-        engine_turn(engine, server, now_ns);
+        engine_process(engine, server, now_ns);
         link->looked_ns = now_ns;
     }
     link = engine_link(engine, server, now_ns);
@@ -262,7 +261,7 @@ struct link *engine_ready_link(struct weir_engine *engine, unsigned server, uint
 
 static bool make_keys(struct weir_engine *engine, const weir_engine_ask *ask)
 {
-    const char *const prefix = engine->hub->prefix;
+    const char *const prefix = engine->pool->prefix;
     if (ask->verb == WEIR_ASK_SECRET) return secret_key(&engine->keys, prefix);
     return wire_keys(&engine->keys, prefix, ask->key, ask->limit->keys);
 }
@@ -276,11 +275,11 @@ static void dispatch(struct weir_engine *engine, struct item *item, uint64_t now
         return;
     }
     if (!item->asking)
-        item->server = (uint16_t)hub_owner(engine->hub, slots_of(engine->keys.memory, engine->keys.size[0]));
+        item->server = (uint16_t)pool_owner(engine->pool, slots_of(engine->keys.memory, engine->keys.size[0]));
     item->unknown = item->server == NOWHERE;
     if (item->unknown) {
-        atomic_store_explicit(&engine->hub->wanted, true, memory_order_relaxed);
-        if (atomic_load(&engine->hub->known) || hub_is_lost(engine->hub)) set_state(engine, item, ITEM_AWAY);
+        atomic_store_explicit(&engine->pool->wanted, true, memory_order_relaxed);
+        if (atomic_load(&engine->pool->known) || pool_is_lost(engine->pool)) set_state(engine, item, ITEM_AWAY);
         return;
     }
     struct link *const link = engine_ready_link(engine, item->server, now_ns, &away);
@@ -316,7 +315,7 @@ static uint64_t wake_at(struct weir_engine *engine, uint64_t now_ns)
 {
     uint64_t wake_ns = WEIR_FOREVER;
     if (engine->parked + engine->sent == 0) return wake_ns;
-    if (engine->seeking) wake_ns = most(engine->seek_until_ns, now_ns);
+    if (engine->seeking) wake_ns = most(engine->discover_until_ns, now_ns);
     wake_ns = least(wake_ns, item_at(engine, 0)->deadline_ns); /* the ring's first is the oldest, and never free */
     for (size_t i = 0; i < engine->count && engine->parked > 0; i++) {
         const struct item *const item = item_at(engine, i);
@@ -356,14 +355,14 @@ static bool is_silent(const struct weir_engine *engine, const struct item *item)
 static void give_up(struct weir_engine *engine, struct item *item)
 {
     char why[LINK_WHY_MAX];
-    const uint64_t deadline_ms = engine->hub->options.deadline_ns / NS_PER_MS;
+    const uint64_t deadline_ms = engine->pool->options.deadline_ns / NS_PER_MS;
     /* What the deadline met before anybody was asked has no server to blame. */
     const bool waited_for_link = item->state == ITEM_PARKED && item->not_before_ns == 0 && item->server != NOWHERE;
     snprintf(why, sizeof why, "no %s within %llu ms", item->state == ITEM_SENT ? "answer" : "connection",
              (unsigned long long)deadline_ms);
-    hub_count(&engine->hub->counts.late, 1);
+    pool_count(&engine->pool->counts.late, 1);
     if (item->unknown)
-        hub_seek_failed(engine->hub, engine->now_ns, engine->seek_why[0] != '\0' ? engine->seek_why : why);
+        pool_seek_failed(engine->pool, engine->now_ns, engine->discover_why[0] != '\0' ? engine->discover_why : why);
     else if (item->state == ITEM_SENT ? is_silent(engine, item) : waited_for_link) {
         engine_failed(engine, item->server, WEIR_OUTAGE_TIMEOUT, why);
     }
@@ -383,11 +382,11 @@ static void forget(struct weir_engine *engine)
     }
 }
 
-static void smooth(struct hub *hub, uint64_t round_trip_ns)
+static void smooth(struct pool *pool, uint64_t round_trip_ns)
 {
-    const uint64_t before = atomic_load_explicit(&hub->counts.round_trip_ns, memory_order_relaxed);
+    const uint64_t before = atomic_load_explicit(&pool->counts.round_trip_ns, memory_order_relaxed);
     const uint64_t now = before == 0 ? round_trip_ns : before - before / SMOOTHING + round_trip_ns / SMOOTHING;
-    atomic_store_explicit(&hub->counts.round_trip_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&pool->counts.round_trip_ns, now, memory_order_relaxed);
 }
 
 static void drop_free(struct weir_engine *engine)
@@ -412,16 +411,16 @@ static void collect(struct weir_engine *engine, uint64_t now_ns)
             if (item->foreign && item->ask->decision.retry_ns != 0)
                 item->ask->decision.retry_ns = most(item->ask->decision.retry_ns, HOST_SECOND_NS);
         } else if (item->ask->from == WEIR_FROM_ENGINE && from[WEIR_FROM_ENGINE] == 0) {
-            smooth(engine->hub, subtract_to_zero(now_ns, item->begun_ns));
+            smooth(engine->pool, subtract_to_zero(now_ns, item->begun_ns));
         }
         from[item->ask->from] += item->ask->verb != WEIR_ASK_SECRET;
         item->state = ITEM_FREE;
     }
     drop_free(engine);
-    hub_count(&engine->hub->counts.from_engine, from[WEIR_FROM_ENGINE]);
-    hub_count(&engine->hub->counts.from_lease, from[WEIR_FROM_LEASE]);
-    hub_count(&engine->hub->counts.from_away, from[WEIR_FROM_AWAY]);
-    hub_count(&engine->hub->counts.calls, from[WEIR_FROM_ENGINE] + from[WEIR_FROM_LEASE] + from[WEIR_FROM_AWAY]);
+    pool_count(&engine->pool->counts.from_engine, from[WEIR_FROM_ENGINE]);
+    pool_count(&engine->pool->counts.from_lease, from[WEIR_FROM_LEASE]);
+    pool_count(&engine->pool->counts.from_away, from[WEIR_FROM_AWAY]);
+    pool_count(&engine->pool->counts.calls, from[WEIR_FROM_ENGINE] + from[WEIR_FROM_LEASE] + from[WEIR_FROM_AWAY]);
 }
 
 static void end_late(struct weir_engine *engine, uint64_t now_ns)
@@ -452,9 +451,9 @@ void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, u
         asks[i].from = (weir_from)0;
         if (engine->count == ITEMS_MAX) {
             away_answer(engine, &asks[i], NOWHERE);
-            hub_count(&engine->hub->counts.crowded, 1);
-            hub_count(&engine->hub->counts.from_away, 1);
-            hub_count(&engine->hub->counts.calls, 1);
+            pool_count(&engine->pool->counts.crowded, 1);
+            pool_count(&engine->pool->counts.from_away, 1);
+            pool_count(&engine->pool->counts.calls, 1);
             continue;
         }
         struct item *const item = item_at(engine, engine->count++);
@@ -462,7 +461,7 @@ void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, u
         const bool here = asks[i].verb != WEIR_ASK_SECRET && busy_answer(engine, &asks[i]);
         set_state(engine, item, here ? ITEM_ANSWERED : ITEM_PARKED);
     }
-    seek_begin(engine, now_ns);
+    discover_begin(engine, now_ns);
     dispatch_parked(engine, now_ns);
     collect(engine, now_ns);
 }
@@ -470,7 +469,7 @@ void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, u
 /* The policy wants some time too. */
 uint64_t engine_deadline(const struct weir_engine *engine, uint64_t now_ns)
 {
-    const uint64_t within_ns = engine->hub->options.deadline_ns;
+    const uint64_t within_ns = engine->pool->options.deadline_ns;
     return add_saturating(now_ns, within_ns - within_ns / POLICY_SHARE);
 }
 
@@ -479,11 +478,11 @@ void weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, wei
     engine_begin(engine, asks, n, now.ns, engine_deadline(engine, now.ns));
 }
 
-void weir_engine_turn(weir_engine *engine, weir_instant now)
+void weir_engine_process(weir_engine *engine, weir_instant now)
 {
     begin_call(engine, now.ns);
     engine_turn_all(engine, now.ns);
-    seek_begin(engine, now.ns);
+    discover_begin(engine, now.ns);
     dispatch_parked(engine, now.ns);
     end_late(engine, now.ns);
     busy_return(engine, now.ns);
@@ -504,12 +503,12 @@ void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, we
     collect(engine, now.ns);
 }
 
-static void tell_if_full(struct hub *hub, uint64_t now_ns)
+static void tell_if_full(struct pool *pool, uint64_t now_ns)
 {
     static const char words[] = "while it is away: the table of shares is full, and new keys are refused by mistake";
-    const uint64_t full = away_full(hub);
-    if (full == atomic_load(&hub->full_told) || !hub_tell(hub, 0, now_ns, words)) return;
-    atomic_store(&hub->full_told, full);
+    const uint64_t full = away_full(pool);
+    if (full == atomic_load(&pool->full_told) || !pool_tell(pool, 0, now_ns, words)) return;
+    atomic_store(&pool->full_told, full);
 }
 
 void weir_engine_tick(weir_engine *engine)
@@ -517,12 +516,12 @@ void weir_engine_tick(weir_engine *engine)
     const uint64_t now_ns = host_now_ns();
     begin_call(engine, now_ns);
     engine_turn_all(engine, now_ns);
-    seek_begin(engine, now_ns);
+    discover_begin(engine, now_ns);
     engine_try_all(engine, now_ns);
     busy_return(engine, now_ns);
     nodes_beat(engine, now_ns);
     dispatch_parked(engine, now_ns);
     end_late(engine, now_ns);
-    owed_sweep(engine->hub, now_ns);
-    tell_if_full(engine->hub, now_ns);
+    owed_sweep(engine->pool, now_ns);
+    tell_if_full(engine->pool, now_ns);
 }

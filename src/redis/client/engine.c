@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   engine.c - the public handle: opened, joined, closed; one question is a batch of one; what is told.
+   The public handle: opened, joined, closed; one question is a batch of one; what is told.
 
-   May touch: malloc, the hub.  Promises: opening asks nobody but for names, so it does not wait for an engine that is
-   away.  Leaves to others: asking (batch.c). */
+   Opening asks nobody but for names, so it does not wait for an engine that is away. */
 #include "redis/client/engine.h"
 
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 /* ---- handles ---- */
 
-/* Its own part, not the hub. */
+/* Its own part, not the pool. */
 static void unmake(struct weir_engine *engine)
 {
     busy_close(engine);
@@ -26,11 +25,11 @@ static void unmake(struct weir_engine *engine)
     free(engine);
 }
 
-static struct weir_engine *make(struct hub *hub)
+static struct weir_engine *make(struct pool *pool)
 {
     struct weir_engine *const engine = calloc(1, sizeof *engine);
     if (engine == NULL) return NULL;
-    engine->hub = hub;
+    engine->pool = pool;
     engine->forks = host_forks();
     if (busy_open(engine)) return engine;
     unmake(engine);
@@ -39,30 +38,30 @@ static struct weir_engine *make(struct hub *hub)
 
 int weir_engine_open(weir_engine **owned, const char *url, const weir_engine_options *options, weir_error *error)
 {
-    struct hub *hub = NULL;
+    struct pool *pool = NULL;
     *owned = NULL;
-    const int failed = hub_open(&hub, url, options, error);
+    const int failed = pool_open(&pool, url, options, error);
     if (failed != 0) return failed;
-    *owned = make(hub);
+    *owned = make(pool);
     if (*owned != NULL) return 0;
-    hub_leave(hub);
+    pool_leave(pool);
     return api_fail(error, WEIR_ENOMEM, "no memory for an engine");
 }
 
 int weir_engine_join(weir_engine **owned, weir_engine *first, weir_error *error)
 {
-    *owned = make(first->hub);
+    *owned = make(first->pool);
     if (*owned == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for an engine");
-    hub_join(first->hub);
+    pool_join(first->pool);
     return 0;
 }
 
 void weir_engine_close(weir_engine *engine)
 {
     if (engine == NULL) return;
-    struct hub *const hub = engine->hub;
+    struct pool *const pool = engine->pool;
     unmake(engine);
-    hub_leave(hub);
+    pool_leave(pool);
 }
 
 /* ---- one question ---- */
@@ -118,8 +117,8 @@ static uint64_t read_count(const _Atomic uint64_t *counter)
 
 void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_t size)
 {
-    const struct hub *const hub = engine->hub;
-    const struct hub_counts *const counts = &hub->counts;
+    const struct pool *const pool = engine->pool;
+    const struct pool_counts *const counts = &pool->counts;
     weir_engine_stats all = {.calls = read_count(&counts->calls),
                              .from_engine = read_count(&counts->from_engine),
                              .from_lease = read_count(&counts->from_lease),
@@ -131,12 +130,12 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
                              .aways = read_count(&counts->aways),
                              .leased = read_count(&counts->leased),
                              .lease_unused = read_count(&counts->lease_unused),
-                             .nodes = nodes_known(hub, host_now_ns()),
-                             .away = atomic_load_explicit(&hub->is_away, memory_order_relaxed),
+                             .nodes = nodes_known(pool, host_now_ns()),
+                             .away = atomic_load_explicit(&pool->is_away, memory_order_relaxed),
                              .round_trip_ns = read_count(&counts->round_trip_ns),
                              .crowded = read_count(&counts->crowded),
                              .round_trip_sum_ns = read_count(&counts->round_trip_sum_ns),
-                             .away_full = away_full(hub),
+                             .away_full = away_full(pool),
                              .foreign = read_count(&counts->foreign)};
     for (unsigned i = 0; i < WEIR_OUTAGES; i++) all.outages[i] = read_count(&counts->outages[i]);
     for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS; i++) all.round_trips[i] = read_count(&counts->round_trips[i]);

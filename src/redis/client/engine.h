@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
-   engine.h - inside a handle: its links, and the questions that are on their way.
+   Inside a handle: its links, and the questions that are on their way.
 
        engine.c   opened, joined, closed; one question; told     batch.c   many questions: sent, answered, sent again
                                                                  wait.c    weir_engine_batch: the same, waited for
-       seek.c     who has the keys                               nodes.c   who else is there
-       upkeep.c   links and probes                               admin.c   install and check
+       discover.c     who has the keys                               nodes.c   who else is there
+       health.c   links and probes                               admin.c   install and check
        busy.c     keys with leases                               secret.c  what signs for all
 
-   [one thread] all of it, but the hub. */
+   [one thread] all of it, but the pool. */
 #ifndef WEIR_REDIS_CLIENT_ENGINE_H
 #define WEIR_REDIS_CLIENT_ENGINE_H
 
 #include <poll.h>
 
-#include "redis/client/hub.h"
+#include "redis/client/pool.h"
 #include "redis/client/wire.h"
 
 enum { ITEMS_MAX = WEIR_ENGINE_MAX /* a power of 2 */ };
@@ -49,17 +49,17 @@ struct away_share {
 };
 
 struct weir_engine {
-    struct hub *hub;
+    struct pool *pool;
     uint64_t now_ns; /* as of this call: the caller's clock, which may be a simulated one */
     uint64_t forks;
     struct link *link[SERVERS_MAX]; /* made when first needed */
     unsigned links;                 /* none from here on */
     unsigned probes;                /* links that are probing */
     uint64_t lost;                  /* questions whose link broke */
-    bool seeking, seek_asked;
-    unsigned seek_server, seek_tries;
-    uint64_t seek_until_ns; /* so long for one of those who may know */
-    char seek_why[LINK_WHY_MAX];
+    bool seeking, discover_asked;
+    unsigned discover_server, discover_tries;
+    uint64_t discover_until_ns; /* so long for one of those who may know */
+    char discover_why[LINK_WHY_MAX];
     struct busy *busy;                    /* NULL: no leases */
     struct away_share share[AWAY_SHARES]; /* by its number */
     struct wire_keys keys;
@@ -70,13 +70,13 @@ struct weir_engine {
     struct item item[ITEMS_MAX];
 };
 
-/* ---- upkeep.c ---- */
+/* ---- health.c ---- */
 
 /* The link to this server, connecting when it was not; NULL: it cannot be. */
 struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 
 /* Goes on with one link, and draws the consequences. */
-void engine_turn(struct weir_engine *engine, unsigned server, uint64_t now_ns);
+void engine_process(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 
 /* Goes on with all links that have something to do, without waiting. */
 void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
@@ -147,29 +147,29 @@ bool secret_key(struct wire_keys *keys, const char *prefix);
 /* Makes one where there is none, and asks which one there is.  asking: see struct item. */
 bool secret_send(struct weir_engine *engine, struct link *link, bool asking, link_answer *answer, void *context);
 /* What was answered, no error; false: that is none. */
-bool secret_heard(struct hub *hub, const redisReply *reply);
+bool secret_heard(struct pool *pool, const redisReply *reply);
 /* It cannot be read: told once, until it can. */
-void secret_failed(struct hub *hub, unsigned server, uint64_t now_ns, const char *what);
+void secret_failed(struct pool *pool, unsigned server, uint64_t now_ns, const char *what);
 
-/* ---- seek.c ---- */
+/* ---- discover.c ---- */
 
 /* Looks for who has the keys, when that is needed and it is time to. */
-void seek_begin(struct weir_engine *engine, uint64_t now_ns);
+void discover_begin(struct weir_engine *engine, uint64_t now_ns);
 /* The link to who is asked has something new. */
-void seek_turn(struct weir_engine *engine, uint64_t now_ns);
+void discover_turn(struct weir_engine *engine, uint64_t now_ns);
 
 /* ---- nodes.c ---- */
 
 /* Says that this node is there, once a second, and hears who else is. */
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
 
-/* The engine was reached: does this hub enter itself?  It has, and was not there before.  And so many were counted,
+/* The engine was reached: does this pool enter itself?  It has, and was not there before.  And so many were counted,
    itself among them if it has. */
-bool nodes_enters(struct hub *hub, uint64_t now_ns);
-void nodes_entered(struct hub *hub, bool was_missing);
-void nodes_heard(struct hub *hub, uint64_t now_ns, uint64_t count, bool entered);
+bool nodes_enters(struct pool *pool, uint64_t now_ns);
+void nodes_entered(struct pool *pool, bool was_missing);
+void nodes_heard(struct pool *pool, uint64_t now_ns, uint64_t count, bool entered);
 
 /* How many share the limits, as was said or heard; 0: that is not known. */
-uint64_t nodes_known(const struct hub *hub, uint64_t now_ns);
+uint64_t nodes_known(const struct pool *pool, uint64_t now_ns);
 
 #endif

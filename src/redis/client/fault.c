@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   fault.c - errors of an engine: what each means for who asked.
+   Errors of an engine: what each means for who asked.
 
    Redis refuses a command before anything of it is executed, or a function says what is wrong before it writes: what
    has an error was not counted, and may be asked again.
 
-   May touch: its arguments.  Promises: an error that is not known concerns only the question.  Leaves to others:
-   doing something about it (batch.c). */
+   An error that is not known concerns only the question. */
 #include <string.h>
 
 #include "redis/client/wire.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   limit.c - a limit as an engine has it: its text, how many keys it takes, and what answers while the engine does not.
+   A limit as an engine has it: its text, how many keys it takes, and what answers while the engine does not.
 
-   May touch: malloc.  Promises: what an engine cannot keep is refused here, with what to write instead, not when it is
-   asked.  Leaves to others: which limits an engine keeps (src/redis/micro). */
+   What an engine cannot keep is refused here, with what to write instead, not when it is asked. */
 #include "redis/client/limit.h"
 
 #include <stdlib.h>
@@ -68,7 +67,7 @@ void limit_text_release(struct limit_text *text)
     if (text != NULL && atomic_fetch_sub(&text->users, 1) == 1) free(text);
 }
 
-static struct weir_engine_limit *make(struct hub *hub)
+static struct weir_engine_limit *make(struct pool *pool)
 {
     struct weir_engine_limit *const limit = calloc(1, sizeof *limit);
     struct limit_text *const text = calloc(1, sizeof *text);
@@ -77,7 +76,7 @@ static struct weir_engine_limit *make(struct hub *hub)
         free(text);
         return NULL;
     }
-    text->number = atomic_fetch_add(&hub->limits, 1);
+    text->number = atomic_fetch_add(&pool->limits, 1);
     limit->text = limit_text_share(text);
     return limit;
 }
@@ -85,7 +84,7 @@ static struct weir_engine_limit *make(struct hub *hub)
 int weir_engine_limit_open(weir_engine_limit **owned, weir_engine *engine, const char *limits, weir_away away,
                            weir_error *error)
 {
-    struct weir_engine_limit *const limit = make(engine->hub);
+    struct weir_engine_limit *const limit = make(engine->pool);
     *owned = NULL;
     if (limit == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a limit");
     int failed = fill(limit, limits, error);
@@ -94,7 +93,7 @@ int weir_engine_limit_open(weir_engine_limit **owned, weir_engine *engine, const
         weir_engine_limit_close(limit);
         return failed;
     }
-    limit->away = away != WEIR_AWAY_DEFAULT ? away : engine->hub->options.away;
+    limit->away = away != WEIR_AWAY_DEFAULT ? away : engine->pool->options.away;
     *owned = limit;
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   limit.h - a limit as an engine has it.
+   A limit as an engine has it.
 
    See limit.c. */
 #ifndef WEIR_REDIS_CLIENT_LIMIT_H
@@ -15,7 +15,7 @@ enum { LIMIT_TEXT_MAX = 2048 };
 /* Its text, for whoever has a lease of it after it was closed. */
 struct limit_text {
     _Atomic uint64_t users;
-    uint64_t number; /* of no other limit of this hub */
+    uint64_t number; /* of no other limit of this pool */
     size_t size;
     char bytes[LIMIT_TEXT_MAX]; /* canonical: what the engine is told */
 };

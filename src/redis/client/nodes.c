@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   nodes.c - who else is there: each hub enters itself once a second in a sorted set of the engine, by the engine's
+   Who else is there: each pool enters itself once a second in a sorted set of the engine, by the engine's
    time.
 
        TIME  ->  ZADD {weir:}:nodes now id    ZREMRANGEBYSCORE ... older than 5 s    ZCARD    EXPIRE
@@ -15,8 +15,7 @@
    * Who lives for less than 2 s, again and again, is counted by nobody.
    So shares are never more than 1 together, whoever starts when, and a node that knows nothing lets nothing pass.
 
-   May touch: a link that is ready anyway.  Promises: nobody waits for it.  An engine, or a user, that refuses these
-   commands leaves the number unknown.  Leaves to others: what the number is for (away.c). */
+   Nobody waits for it.  An engine, or a user, that refuses these commands leaves the number unknown. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,41 +40,41 @@ static void write_word(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_release);
 }
 
-bool nodes_enters(struct hub *hub, uint64_t now_ns)
+bool nodes_enters(struct pool *pool, uint64_t now_ns)
 {
-    const bool lost = now_ns - read_word(&hub->heard_ns) > FRESH_NS;
-    if (lost || atomic_load(&hub->is_entering)) write_word(&hub->entered_ns, 0);
-    if (lost || read_word(&hub->reached_ns) == 0) write_word(&hub->reached_ns, now_ns);
-    const bool enters = now_ns - read_word(&hub->reached_ns) >= QUIET_NS;
-    atomic_store(&hub->is_entering, enters);
+    const bool lost = now_ns - read_word(&pool->heard_ns) > FRESH_NS;
+    if (lost || atomic_load(&pool->is_entering)) write_word(&pool->entered_ns, 0);
+    if (lost || read_word(&pool->reached_ns) == 0) write_word(&pool->reached_ns, now_ns);
+    const bool enters = now_ns - read_word(&pool->reached_ns) >= QUIET_NS;
+    atomic_store(&pool->is_entering, enters);
     return enters;
 }
 
-void nodes_entered(struct hub *hub, bool was_missing)
+void nodes_entered(struct pool *pool, bool was_missing)
 {
-    if (was_missing) write_word(&hub->entered_ns, 0);
-    atomic_store(&hub->is_entering, false);
+    if (was_missing) write_word(&pool->entered_ns, 0);
+    atomic_store(&pool->is_entering, false);
 }
 
-void nodes_heard(struct hub *hub, uint64_t now_ns, uint64_t count, bool entered)
+void nodes_heard(struct pool *pool, uint64_t now_ns, uint64_t count, bool entered)
 {
-    if (entered && read_word(&hub->entered_ns) == 0) write_word(&hub->entered_ns, now_ns);
-    write_word(&hub->nodes, count);
-    write_word(&hub->heard_ns, now_ns);
+    if (entered && read_word(&pool->entered_ns) == 0) write_word(&pool->entered_ns, now_ns);
+    write_word(&pool->nodes, count);
+    write_word(&pool->heard_ns, now_ns);
 }
 
-uint64_t nodes_known(const struct hub *hub, uint64_t now_ns)
+uint64_t nodes_known(const struct pool *pool, uint64_t now_ns)
 {
-    if (hub->options.nodes != 0) return hub->options.nodes;
-    const uint64_t heard_ns = read_word(&hub->heard_ns), entered_ns = read_word(&hub->entered_ns);
-    const uint64_t until_ns = atomic_load(&hub->is_away) ? least(read_word(&hub->away_at_ns), now_ns) : now_ns;
+    if (pool->options.nodes != 0) return pool->options.nodes;
+    const uint64_t heard_ns = read_word(&pool->heard_ns), entered_ns = read_word(&pool->entered_ns);
+    const uint64_t until_ns = atomic_load(&pool->is_away) ? least(read_word(&pool->away_at_ns), now_ns) : now_ns;
     const bool counted = entered_ns != 0 && heard_ns - entered_ns >= COUNTED_NS;
-    return counted && subtract_to_zero(until_ns, heard_ns) <= FRESH_NS ? read_word(&hub->nodes) : 0;
+    return counted && subtract_to_zero(until_ns, heard_ns) <= FRESH_NS ? read_word(&pool->nodes) : 0;
 }
 
-static size_t key_of(const struct hub *hub, char key[NODES_KEY_MAX])
+static size_t key_of(const struct pool *pool, char key[NODES_KEY_MAX])
 {
-    return (size_t)snprintf(key, NODES_KEY_MAX, "{%s}:nodes", hub->prefix);
+    return (size_t)snprintf(key, NODES_KEY_MAX, "{%s}:nodes", pool->prefix);
 }
 
 static void on_count(struct link *link, void *context, const redisReply *reply)
@@ -83,14 +82,14 @@ static void on_count(struct link *link, void *context, const redisReply *reply)
     struct weir_engine *const engine = link->owner;
     const bool entered = context != NULL;
     if (reply == NULL || reply->type != REDIS_REPLY_INTEGER || reply->integer < entered) return;
-    nodes_heard(engine->hub, engine->now_ns, (uint64_t)reply->integer, entered);
+    nodes_heard(engine->pool, engine->now_ns, (uint64_t)reply->integer, entered);
 }
 
 static void on_entered(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
     (void)context;
-    if (reply != NULL && reply->type == REDIS_REPLY_INTEGER) nodes_entered(engine->hub, reply->integer != 0);
+    if (reply != NULL && reply->type == REDIS_REPLY_INTEGER) nodes_entered(engine->pool, reply->integer != 0);
 }
 
 static void on_time(struct link *link, void *context, const redisReply *reply)
@@ -103,29 +102,29 @@ static void on_time(struct link *link, void *context, const redisReply *reply)
     }
     const unsigned long long seconds = strtoull(reply->element[0]->str, NULL, 10);
     if (seconds < HEARD_S) return;
-    key_of(engine->hub, key);
+    key_of(engine->pool, key);
     snprintf(now, sizeof now, "%llu", seconds);
     snprintf(before, sizeof before, "%llu", seconds - HEARD_S);
     snprintf(expire, sizeof expire, "%d", EXPIRE_S);
-    const bool enters = nodes_enters(engine->hub, engine->now_ns);
-    const char *const enter[] = {"ZADD", key, now, engine->hub->id};
+    const bool enters = nodes_enters(engine->pool, engine->now_ns);
+    const char *const enter[] = {"ZADD", key, now, engine->pool->id};
     if (enters) engine_send_text(engine, link, 4, enter, on_entered, NULL);
     engine_send_text(engine, link, 4, (const char *const[]){"ZREMRANGEBYSCORE", key, "-inf", before}, NULL, NULL);
-    engine_send_text(engine, link, 2, (const char *const[]){"ZCARD", key}, on_count, enters ? engine->hub : NULL);
+    engine_send_text(engine, link, 2, (const char *const[]){"ZCARD", key}, on_count, enters ? engine->pool : NULL);
     engine_send_text(engine, link, 3, (const char *const[]){"EXPIRE", key, expire}, NULL, NULL);
 }
 
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns)
 {
-    struct hub *const hub = engine->hub;
+    struct pool *const pool = engine->pool;
     char key[NODES_KEY_MAX];
-    uint64_t due_ns = atomic_load_explicit(&hub->beat_at_ns, memory_order_relaxed);
+    uint64_t due_ns = atomic_load_explicit(&pool->beat_at_ns, memory_order_relaxed);
     if (now_ns < due_ns) return;
-    const unsigned server = hub_owner(hub, slots_of(key, key_of(hub, key)));
-    if (server == NOWHERE || hub_is_away(hub, server)) return;
+    const unsigned server = pool_owner(pool, slots_of(key, key_of(pool, key)));
+    if (server == NOWHERE || pool_is_away(pool, server)) return;
     struct link *const link = engine_link(engine, server, now_ns);
     if (link == NULL || link->state != LINK_READY) return; /* it will be, in a later call */
-    if (!atomic_compare_exchange_strong(&hub->beat_at_ns, &due_ns, now_ns + HOST_SECOND_NS)) return;
+    if (!atomic_compare_exchange_strong(&pool->beat_at_ns, &due_ns, now_ns + HOST_SECOND_NS)) return;
     engine_send_text(engine, link, 1, (const char *const[]){"TIME"}, on_time, NULL);
     link_flush(link);
 }

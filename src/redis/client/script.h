@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   script.h - src/redis/script/weir.lua, as the build found it (cmake/embed_script.cmake). */
+   Src/redis/script/weir.lua, as the build found it (cmake/embed_script.cmake). */
 #ifndef WEIR_REDIS_CLIENT_SCRIPT_H
 #define WEIR_REDIS_CLIENT_SCRIPT_H
 

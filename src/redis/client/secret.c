@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   secret.c - what all who share an engine have, and their clients have not: a random secret, made by whoever is first.
+   What all who share an engine have, and their clients have not: a random secret, made by whoever is first.
 
        SET receipts:{weir:} RANDOM NX    then    GET receipts:{weir:}
 
    Both always go out together: nothing depends on an answer in between, and either may be sent again.  The key begins
    with no "{", so that no pattern lets it be read that is for keys of limits; its tag is that of the prefix.
 
-   May touch: the hub's copy.  Promises: nobody waits for it but by a question of its own; what is read replaces what
-   was, so that all have the same.  Leaves to others: what is signed, and what a text of another form means. */
+   Nobody waits for it but by a question of its own; what is read replaces what was, so that all have the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,35 +44,35 @@ bool secret_send(struct weir_engine *engine, struct link *link, bool asking, lin
     return engine_send_text(engine, link, 2, get, answer, context);
 }
 
-bool secret_heard(struct hub *hub, const redisReply *reply)
+bool secret_heard(struct pool *pool, const redisReply *reply)
 {
-    if (reply->type != REDIS_REPLY_STRING || reply->len == 0 || reply->len >= sizeof hub->secret) return false;
+    if (reply->type != REDIS_REPLY_STRING || reply->len == 0 || reply->len >= sizeof pool->secret) return false;
     if (strlen(reply->str) != reply->len) return false;
-    host_lock(&hub->mutex);
-    if (strcmp(hub->secret, reply->str) != 0) {
-        memcpy(hub->secret, reply->str, reply->len + 1);
-        atomic_fetch_add(&hub->secret_number, 1);
+    host_lock(&pool->mutex);
+    if (strcmp(pool->secret, reply->str) != 0) {
+        memcpy(pool->secret, reply->str, reply->len + 1);
+        atomic_fetch_add(&pool->secret_number, 1);
     }
-    host_unlock(&hub->mutex);
-    atomic_store_explicit(&hub->secret_told, false, memory_order_relaxed);
+    host_unlock(&pool->mutex);
+    atomic_store_explicit(&pool->secret_told, false, memory_order_relaxed);
     return true;
 }
 
-void secret_failed(struct hub *hub, unsigned server, uint64_t now_ns, const char *what)
+void secret_failed(struct pool *pool, unsigned server, uint64_t now_ns, const char *what)
 {
     char why[LINK_WHY_MAX];
-    if (atomic_load_explicit(&hub->secret_told, memory_order_relaxed)) return;
-    snprintf(why, sizeof why, "the secret of receipts, receipts:{%.32s}, cannot be read: %.100s", hub->prefix, what);
-    if (hub_tell(hub, server, now_ns, why)) atomic_store_explicit(&hub->secret_told, true, memory_order_relaxed);
+    if (atomic_load_explicit(&pool->secret_told, memory_order_relaxed)) return;
+    snprintf(why, sizeof why, "the secret of receipts, receipts:{%.32s}, cannot be read: %.100s", pool->prefix, what);
+    if (pool_tell(pool, server, now_ns, why)) atomic_store_explicit(&pool->secret_told, true, memory_order_relaxed);
 }
 
 uint64_t weir_engine_secret(weir_engine *engine, char text[WEIR_ENGINE_SECRET_MAX])
 {
-    struct hub *const hub = engine->hub;
-    if (text == NULL) return atomic_load(&hub->secret_number);
-    host_lock(&hub->mutex);
-    memcpy(text, hub->secret, sizeof hub->secret);
-    const uint64_t number = atomic_load(&hub->secret_number);
-    host_unlock(&hub->mutex);
+    struct pool *const pool = engine->pool;
+    if (text == NULL) return atomic_load(&pool->secret_number);
+    host_lock(&pool->mutex);
+    memcpy(text, pool->secret, sizeof pool->secret);
+    const uint64_t number = atomic_load(&pool->secret_number);
+    host_unlock(&pool->mutex);
     return number;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   slots.c - which of a cluster's 16,384 slots a key is in, by the rules of the Redis Cluster specification.
+   Which of a cluster's 16,384 slots a key is in, by the rules of the Redis Cluster specification.
 
-   May touch: its arguments.  Promises: the same as CLUSTER KEYSLOT.  Leaves to others: who has that slot. */
+   The same as CLUSTER KEYSLOT. */
 #include "redis/client/slots.h"
 
 #include <string.h>

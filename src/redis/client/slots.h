@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   slots.h - which of a cluster's 16,384 slots a key is in.
+   Which of a cluster's 16,384 slots a key is in.
 
    See slots.c. */
 #ifndef WEIR_REDIS_CLIENT_SLOTS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   wait.c - weir_engine_batch: questions begun, waited for by ppoll, and answered.
+   Weir_engine_batch: questions begun, waited for by ppoll, and answered.
 
-   May touch: the handle by its public pieces.  Promises: returns at the deadline at the latest.  Leaves to others: what
-   happens meanwhile (batch.c). */
+   Returns at the deadline at the latest. */
 #include <time.h>
 
 #include "core/num.h"
@@ -37,9 +36,9 @@ void weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)
             for (; asks[at].from == 0; turned = true) {
                 engine_wait(engine, WEIR_FOREVER);
                 now_ns = host_now_ns();
-                weir_engine_turn(engine, (weir_instant){now_ns});
+                weir_engine_process(engine, (weir_instant){now_ns});
             }
         }
     }
-    if (!turned) weir_engine_turn(engine, (weir_instant){now_ns});
+    if (!turned) weir_engine_process(engine, (weir_instant){now_ns});
 }

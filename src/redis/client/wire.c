@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   wire.c - questions as commands, answers as decisions.
+   Questions as commands, answers as decisions.
 
        module      WEIR.TAKE limit key [AND key]... COST n..   *8 verdict limit remaining delay retry full receipt late
        functions   FCALL weir_take n key.. limit n..           *8 verdict limit remaining delay retry full taken late
@@ -10,8 +10,7 @@
    The module speaks ns, functions and scripts us.  An older engine does not say `late`; what a newer one says behind
    it is passed over.
 
-   May touch: its arguments, malloc for keys.  Promises: an answer of another form is none.  Leaves to others: where
-   it goes (batch.c), what errors mean (fault.c). */
+   An answer of another form is none. */
 #include "redis/client/wire.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   wire.h - questions as commands, answers as decisions, errors as what to do about them.
+   Questions as commands, answers as decisions, errors as what to do about them.
 
    See wire.c and fault.c. */
 #ifndef WEIR_REDIS_CLIENT_WIRE_H

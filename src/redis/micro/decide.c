@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   decide.c - (plan, state, now, cost) -> (answer, next state): several limits, all or none.
+   (plan, state, now, cost) -> (answer, next state): several limits, all or none.
 
    Every limit is asked first; only if all let the call pass is each charged.  So nothing has to be undone, and a
    refusal leaves every state as it was, but where refusals are counted.  As src/core/decide.c, in another unit; and
    simpler, because a limit that is kept here and lets a call pass does so later, too, if nobody else asks: so the
    longest wait is that of all.
 
-   May touch: its arguments.  Promises: every input has an answer.  Leaves to others: what one limit says (kinds.h). */
+   Every input has an answer. */
 #include "redis/micro/kinds.h"
 
 const struct kind *kind_of(const struct micro_rule *rule)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   gcra.c - a bucket that drains steadily: how full it was when it was last looked at, and when that was.
+   A bucket that drains steadily: how full it was when it was last looked at, and when that was.
 
            top |- - - - - - - - - - -        a permit is `permit` ticks, `per` ticks drain in a us
                |     |\                      allowed  <=>  level + cost * permit <= top
@@ -13,8 +13,7 @@
 
    Words: see kinds.h.  rule: permit, per, top, debt in ticks; burst = top in permits.
 
-   May touch: its arguments.  Promises: at most top / permit + rate * t permits start in any window t.  Leaves to
-   others: what a lease is. */
+   At most top / permit + rate * t permits start in any window t. */
 #include "redis/micro/kinds.h"
 
 static uint64_t drained(const struct micro_rule *rule, uint64_t level, uint64_t elapsed)

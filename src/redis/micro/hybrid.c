@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   hybrid.c - a schedule that is kept, and a ceiling on how fast one may catch up with it.
+   A schedule that is kept, and a ceiling on how fast one may catch up with it.
 
        lag                                      level
         top |        .-'                         top |- - - - - -
@@ -15,9 +15,8 @@
    Words: seen, lag + 2^52, level; none: the schedule begins with the first call, which has what it needs.  rule:
    permit, per, per_fast, top, debt in ticks; burst = what one call may ask for.
 
-   May touch: its arguments.  Promises: at most top / permit + catchup * rate * t permits start in any window t, but for
-   costs above the pool; and never more than the schedule gave out.  Leaves to others: the pools of
-   src/core/algorithm/hybrid.c, which this is the outline of. */
+   At most top / permit + catchup * rate * t permits start in any window t, but for costs above the pool; and never more
+   than the schedule gave out. */
 #include "redis/micro/kinds.h"
 
 enum { SEEN, LAG, LEVEL, WORDS };

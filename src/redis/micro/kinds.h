@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   kinds.h - what each kind of limit answers, a file each; the verbs put it together (decide.c).
+   What each kind of limit answers, a file each; the verbs put it together (decide.c).
 
    A verb first brings the cell to its plan and its time (adapt), so that all below may rely on it: the kind fits, the
    words are those of the kind or none, and no number is larger than it may be.
 
-   May touch: nothing, it is types.  Promises: nothing here knows of another limit, of keys or of bytes.  Leaves to
-   others: the files named below. */
+   Nothing here knows of another limit, of keys or of bytes. */
 #ifndef WEIR_REDIS_MICRO_KINDS_H
 #define WEIR_REDIS_MICRO_KINDS_H
 

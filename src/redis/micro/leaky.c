@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   leaky.c - the leaky bucket of nginx's limit_req, drawn in core/algorithm/leaky.c: whole ms, thousandths of a permit.
+   The leaky bucket of nginx's limit_req, drawn in core/algorithm/leaky.c: whole ms, thousandths of a permit.
 
        level = max(0, level - floor(second / third * ms)) + 1000 * cost        last = now
 
@@ -8,8 +8,7 @@
    Words: last in ms, level in thousandths.  rule: burst in permits, top = 1000 * burst; second / third thousandths leak
    in a ms; calm = 1000 * (delay + 1), or top with nodelay; debt: what a charge may add to top.
 
-   May touch: its arguments.  Promises: the answers of the core at whole us.  Leaves to others: see
-   core/algorithm/leaky.c. */
+   The answers of the core at whole us. */
 #include "redis/micro/kinds.h"
 
 enum { LAST, LEVEL, WORDS };

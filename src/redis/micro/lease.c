@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   lease.c - permits that nodes take along, kept beside the level of a gcra cell.
+   Permits that nodes take along, kept beside the level of a gcra cell.
 
    A lease is charged at once, level += L, and its L permits count as out.  While they are out the level does not drain
    below them: who holds them may spend them all at once, at any time, as if he had just taken them.  Without that hold
@@ -22,11 +22,10 @@
    The bound, burst + rate * t in any window t: let F be a bucket that knows only what was really spent.  Then at all
    times F + what may still be spent of leases <= level: a lease adds L to both sides, spending moves a permit within
    the left side, time takes the same from both until F is empty, and from then on the left side is not more than what
-   is out, which is held.  And a level above top is granted to nobody.  test/explore/nodes_explore.c has it in all
+   is out, which is held.  And a level above top is granted to nobody.  test/model/nodes_model.c has it in all
    orders.
 
-   May touch: its arguments.  Promises: what is out is never granted twice, if no node spends a permit later than a
-   lifetime after its grant.  Leaves to others: that (src/redis/client/local/lease.c), the turns themselves (gcra.c). */
+   What is out is never granted twice, if no node spends a permit later than a lifetime after its grant. */
 #include "redis/micro/kinds.h"
 
 /* A lease has at most this part of what is there, and at least so many permits. */

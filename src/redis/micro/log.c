@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   log.c - when each call was, and of how many permits: no window of the period ever holds more than the count.
+   When each call was, and of how many permits: no window of the period ever holds more than the count.
 
               |<------------ period ------------>|
        ---x-------x-----------x----x-------------|--> now        burst = 4: one more fits;
@@ -24,8 +24,7 @@
    rule: burst = count; period = how long an entry counts (edge=closed: a us longer), gap; debt = how far back a settle
    reaches.
 
-   May touch: the cell, what there is to write to the ring.  Promises: looks at micro_log_steps() entries at most in a
-   verb, whatever the value and the cost; total.  Leaves to others: where the bytes are. */
+   Looks at micro_log_steps() entries at most in a verb, whatever the value and the cost; total. */
 #include <string.h>
 
 #include "redis/micro/kinds.h"

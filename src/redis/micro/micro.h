@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   micro.h - the same limits in the engine's unit: whole microseconds, and no number above 2^53.
+   The same limits in the engine's unit: whole microseconds, and no number above 2^53.
 
    Inside Redis and Valkey a decision is made by this room, compiled into the module, or by weir.lua, whose numbers are
    doubles.  So everything here is said in integers that a double holds, and the Lua says the same line by line; a test
@@ -12,8 +12,7 @@
    A tick is the unit of a line's level, chosen so that nothing is ever rounded: a permit is `permit` ticks and `per`
    of them drain in a microsecond.  3/s: a permit is 1,000,000 ticks and 3 drain.
 
-   May touch: its arguments.  Promises: exact but for the unit: waits are rounded up to a microsecond.  Leaves to
-   others: what time it is, where the bytes are (src/redis/module). */
+   Exact but for the unit: waits are rounded up to a microsecond. */
 #ifndef WEIR_REDIS_MICRO_MICRO_H
 #define WEIR_REDIS_MICRO_MICRO_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   num.h - the few operations whose plain form would need more than a double holds.
+   The few operations whose plain form would need more than a double holds.
 
    Every number here is a whole one up to 2^53, and so is every number on the way: weir.lua does the same line by line.
 
-   May touch: its arguments.  Promises: exact, in the direction that the name says.  Leaves to others: units. */
+   Exact, in the direction that the name says. */
 #ifndef WEIR_REDIS_MICRO_NUM_H
 #define WEIR_REDIS_MICRO_NUM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   plain.c - the grammar of an engine: the module and weir.lua read the same texts, and weir's clients write them.
+   The grammar of an engine: the module and weir.lua read the same texts, and weir's clients write them.
 
        text   = limit { ";" limit }                       spaces around ";" and between options, nowhere else
        limit  = "none" | "unlimited" | rate { " " option }
@@ -14,8 +14,7 @@
    only asked whether it is plain.  weir.lua has a parser of its own; test/engine/lua_text.c holds the two against each
    other.
 
-   May touch: its arguments.  Promises: what micro_text_write writes is read as the same rules.  Leaves to others: what
-   a text means (plan), what of it an engine keeps (rule.c). */
+   What micro_text_write writes is read as the same rules. */
 #include <string.h>
 
 #include "core/algorithms.h"

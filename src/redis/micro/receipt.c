@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   receipt.c - what a caller keeps of a take to settle it by: when it was to start, and for how much.
+   What a caller keeps of a take to settle it by: when it was to start, and for how much.
 
        1763836800123456:1          1763836800123456:1:250        a cost for each limit
 
-   May touch: its arguments.  Promises: reads what it wrote, and nothing else.  Leaves to others: the rest. */
+   Reads what it wrote, and nothing else. */
 #include "redis/micro/num.h"
 
 enum { TEN = 10, DIGITS_MAX = 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   rerule.c - what was used under another rule.
+   What was used under another rule.
 
    Nobody tells the cells of a changed limit; each says under which rule it was written, and is brought over when it is
    asked for.  What was used stays as many permits, but no more than the new burst:
@@ -13,7 +13,7 @@
 
    Format 1 does not say how long a permit was: there the level stays the same time, if the rate is another one.
 
-   May touch: its arguments.  Promises: rounds up by less than a tick.  Leaves to others: which ticks those are. */
+   Rounds up by less than a tick. */
 #include "redis/micro/kinds.h"
 
 void rerule_mark(const struct micro_rule *rule, struct micro_cell *cell)

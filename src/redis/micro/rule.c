@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   rule.c - from a plan to what an engine keeps, in whole us; what it does not keep is refused.
+   From a plan to what an engine keeps, in whole us; what it does not keep is refused.
 
        3/s         p = 3 permits in q = 1,000,000 us, reduced: a permit is q ticks, p of them drain in a us
        3/s,1.1     hybrid, times the lower part of the ratio: q * 10, p * 10, and p * 11 to catch up
@@ -7,8 +7,7 @@
    Times that are no whole us are rounded where that changes no answer at a whole us (an end is passed at the next one),
    and refused where it would.
 
-   May touch: its arguments.  Promises: nothing that was said is ignored; no number of a rule is above MICRO_MOST.
-   Leaves to others: reading the text (plan), its mistakes. */
+   Nothing that was said is ignored; no number of a rule is above MICRO_MOST. */
 #include <string.h>
 
 #include "core/algorithm.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   state.c - the value of a key: what is remembered of its limits, as bytes.
+   The value of a key: what is remembered of its limits, as bytes.
 
        | w e i r | 2 | cells | 0 | 0 |                      the head, 8 bytes
        | kind, words << 8, burst << 16 | permit | word ... | a cell, 8 bytes each, least byte first
@@ -9,8 +9,8 @@
 
    The module and weir.lua write the same, so a key may be asked by either.
 
-   May touch: its arguments.  Promises: bytes that anybody wrote are read without a fault, and what comes out of them is
-   within the bounds that a verb relies on (kinds.h).  Leaves to others: where the bytes are. */
+   Bytes that anybody wrote are read without a fault, and what comes out of them is within the bounds that a verb relies
+   on (kinds.h). */
 #include <string.h>
 
 #include "redis/micro/kinds.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   window.c - the two counters of windows: fixed, and sliding by weights.
+   The two counters of windows: fixed, and sliding by weights.
 
        fixed          |----W----|  rest  |----W----|         counted from the first call on, or by the clock from 1970
                     end: when it is over; a block moves it
@@ -14,7 +14,7 @@
    Words of fixed: end, count; of sliding: ends, previous, current; us since 1970.  rule: burst = permits in a window,
    period, block; debt of sliding.
 
-   May touch: its arguments.  Promises: the answers of the core at whole us.  Leaves to others: see there. */
+   The answers of the core at whole us. */
 #include "redis/micro/kinds.h"
 
 /* ---- fixed ---- */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   call.c - reading arguments, and the answers that all commands give alike.
+   Reading arguments, and the answers that all commands give alike.
 
-   May touch: the reply.  Promises: nothing is allocated; what a client sent stands in an error as plain characters,
-   cut.  Leaves to others: what each command means. */
+   Nothing is allocated; what a client sent stands in an error as plain characters, cut. */
 #include "redis/module/call.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   call.h - one command under way, and what all commands say alike.
+   One command under way, and what all commands say alike.
 
    See call.c. */
 #ifndef WEIR_REDIS_MODULE_CALL_H

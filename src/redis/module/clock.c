@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   clock.c - the engine's time in whole us since 1970.
+   The engine's time in whole us since 1970.
 
    Engines from 7.2 on tell it.  Before, they tell modules the ms only, and us of a clock that begins anywhere.  The two
    are joined: the us go on by the second clock, and where they leave the ms that the first one tells, they are brought
@@ -8,8 +8,7 @@
        ms told        | 17          | 18          | 19          |
        us, by offset  |     x    x  |x x       x  |    x   y: was in 20, is the last us of 19, and so the offset
 
-   May touch: the engine's clocks.  Promises: never outside the ms that the engine tells.  Leaves to others: a time for
-   tests (told_us). */
+   Never outside the ms that the engine tells. */
 #include "redis/module/clock.h"
 
 enum { MS_US = 1000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   clock.h - the engine's time in whole us since 1970.
+   The engine's time in whole us since 1970.
 
    See clock.c. */
 #ifndef WEIR_REDIS_MODULE_CLOCK_H

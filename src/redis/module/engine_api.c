@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   engine_api.c - fetches the engine's functions by their names.
+   Fetches the engine's functions by their names.
 
-   May touch: the table that it fills.  Promises: all that are marked needed are set when it returns NULL.  Leaves to
-   others: what they do (the engine). */
+   All that are marked needed are set when it returns NULL. */
 #include "redis/module/engine_api.h"
 
 #include <string.h>

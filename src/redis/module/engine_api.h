@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   engine_api.h - of the interface that Redis and Valkey offer to modules, the part that we use.
+   Of the interface that Redis and Valkey offer to modules, the part that we use.
 
    Declared by us from the reference (redis.io, "Modules API reference"; Valkey keeps the names), since no package has
    the engine's own header: nothing here is copied.
@@ -8,8 +8,7 @@
 
    What a module calls are pointers fetched by name when it is loaded; what it exports is RedisModule_OnLoad.
 
-   May touch: nothing.  Promises: these types are the engine's, word for word in memory (version 1 of the interface).
-   Leaves to others: which of them are there (engine_api.c), what is done with them. */
+   These types are the engine's, word for word in memory (version 1 of the interface). */
 #ifndef WEIR_REDIS_MODULE_ENGINE_API_H
 #define WEIR_REDIS_MODULE_ENGINE_API_H
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   lease.c - WEIR.LEASE and WEIR.RETURN: permits that a node takes along.
+   WEIR.LEASE and WEIR.RETURN: permits that a node takes along.
 
        *4  :permits  :turn  :remaining  :retry_us
 
-   May touch: the key of the question.  Promises: a lease that is returned and one that is taken in its stead are one
-   step.  Leaves to others: how many, and until when they are missed (redis/micro/lease.c). */
+   A lease that is returned and one that is taken in its stead are one step. */
 #include "redis/module/store.h"
 
 static const char lease_example[] = "WEIR.LEASE 10000/s user:42 64 1000000 RETURN 7 64 12";

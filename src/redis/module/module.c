@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   module.c - weir-redis.so: limits as commands of Redis 7 or later, and of Valkey.
+   Weir-redis.so: limits as commands of Redis 7 or later, and of Valkey.
 
        loadmodule weir-redis.so [test-clock yes]
 
    The engine runs one command at a time, and gives a module nowhere to keep what is its own but here.
 
-   May touch: the engine, when it is loaded.  Promises: on an engine that is too old it is not loaded, and the engine's
-   log says why.  Leaves to others: each command (take.c, lease.c, throttle.c). */
+   On an engine that is too old it is not loaded, and the engine's log says why. */
 #include "redis/module/question.h"
 
 #include <string.h>

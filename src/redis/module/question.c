@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   question.c - reads what a command of weir's asks: limit key [AND key]... and numbers.
+   Reads what a command of weir's asks: limit key [AND key]... and numbers.
 
-   May touch: the call.  Promises: an error says which argument, what was expected, and an example; then nothing is
-   opened.  Leaves to others: what a text means (texts.c), where the state is (store.c). */
+   An error says which argument, what was expected, and an example; then nothing is opened. */
 #include "redis/module/question.h"
 
 int question_next_key(const struct call *call, int at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   question.h - what a command of weir's asks: limit, keys, costs.
+   What a command of weir's asks: limit, keys, costs.
 
    See question.c. */
 #ifndef WEIR_REDIS_MODULE_QUESTION_H

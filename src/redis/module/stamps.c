@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stamps.c - a sliding-log as an older weir kept it: a sorted set with a member for each permit, its score is its time.
+   A sliding-log as an older weir kept it: a sorted set with a member for each permit, its score is its time.
 
        member "1763836800123456:000002"    score 1763836800123456
 
@@ -8,8 +8,7 @@
    a shorter log is read as it is; in a longer one a permit counts until the next one that was looked at is out, which
    lets nothing pass too early.
 
-   May touch: nothing.  Promises: STAMPS_READ commands at most; what is no log of ours is told.  Leaves to others:
-   writing (store.c).  weir.lua reads it the same way. */
+   STAMPS_READ commands at most; what is no log of ours is told. */
 #include "redis/module/stamps.h"
 
 enum { MEMBER_MAX = 32, ORDER_DIGITS = 6 };

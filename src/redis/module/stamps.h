@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stamps.h - a sliding-log as an older weir kept it.
+   A sliding-log as an older weir kept it.
 
    See stamps.c. */
 #ifndef WEIR_REDIS_MODULE_STAMPS_H

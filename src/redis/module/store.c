@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   store.c - the keys of one question: opened once, read in place, written in place where the size stays.
+   The keys of one question: opened once, read in place, written in place where the size stays.
 
        one key for a text     | "weir" 1 n 0 0 | cell | cell | ...
        a key for each limit   | "weir" 1 1 0 0 | cell |  and so on
@@ -9,9 +9,8 @@
    bytes", so they need neither this module nor its clock.  A key lives until its limits have forgotten all by
    themselves, to the ms above.
 
-   May touch: the keys of the question.  Promises: what is not ours, is damaged or of a newer weir is an error, and is
-   not written; nothing is written that has not changed.  Leaves to others: the arithmetic (micro), logs of
-   an older weir (stamps.c). */
+   What is not ours, is damaged or of a newer weir is an error, and is not written; nothing is written that has not
+   changed. */
 #include "redis/module/store.h"
 
 #include <stdio.h>

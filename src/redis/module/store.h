@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   store.h - the keys of one question, opened, and the state that is in them.
+   The keys of one question, opened, and the state that is in them.
 
    See store.c. */
 #ifndef WEIR_REDIS_MODULE_STORE_H

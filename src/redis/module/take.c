@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   take.c - WEIR.TAKE, WEIR.CHARGE, WEIR.SETTLE, WEIR.FORGET.
+   WEIR.TAKE, WEIR.CHARGE, WEIR.SETTLE, WEIR.FORGET.
 
        *8  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing  :late_ns
                                                                                                as `weir serve` has it
 
-   May touch: the keys of the question.  Promises: a refusal that is not counted, and a look, write nothing.  Leaves to
-   others: reading (question.c), deciding (micro), keys (store.c). */
+   A refusal that is not counted, and a look, write nothing. */
 #include "redis/module/store.h"
 
 static const char take_example[] = "WEIR.TAKE 10/s user:42 COST 2";

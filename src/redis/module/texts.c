@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   texts.c - the limits that clients have asked by, and what they mean to an engine.
+   The limits that clients have asked by, and what they mean to an engine.
 
    Those that were asked for recently are kept (share/recent.c).  What is refused is read each time.
 
-   May touch: its entries, malloc.  Promises: memory stays the same.  Leaves to others: what a text means to an engine
-   (micro_text_read). */
+   Memory stays the same. */
 #include "redis/module/texts.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   texts.h - the limits that clients have asked by, and what they mean to an engine.
+   The limits that clients have asked by, and what they mean to an engine.
 
    See texts.c. */
 #ifndef WEIR_REDIS_MODULE_TEXTS_H

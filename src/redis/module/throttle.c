@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   throttle.c - CL.THROTTLE key max_burst count period [quantity], as redis-cell has it.
+   CL.THROTTLE key max_burst count period [quantity], as redis-cell has it.
 
        *5  :limited, 0 or 1  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until full
 
    Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
    below one ms, and forgets keys up to one ms early.
 
-   May touch: the key.  Promises: nothing is allocated.  Leaves to others: what the arguments say (plan/throttle.c),
-   which limit that is (texts.c), deciding (micro). */
+   Nothing is allocated. */
 #include "plan/throttle.h"
 #include "redis/module/store.h"
 

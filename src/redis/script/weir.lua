@@ -1,6 +1,6 @@
 #!lua name=weir
 -- SPDX-License-Identifier: MIT
--- weir.lua - limits on rate, decided inside Redis >= 7 or Valkey, where modules cannot be loaded.
+-- Limits on rate, decided inside Redis >= 7 or Valkey, where modules cannot be loaded.
 --
 --     FUNCTION LOAD (this file)      FCALL weir_take 1 {weir:user:42} '10/s burst=20' 1
 --     SCRIPT LOAD (without line 1)   EVALSHA ... 1 {weir:user:42} weir_take '10/s burst=20' 1

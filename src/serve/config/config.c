@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   config.c - weir.yaml as a whole: its settings here, but for the engine (engine.c), then its limits
+   Weir.yaml as a whole: its settings here, but for the engine (engine.c), then its limits
    (limits.c, envoy.c).
 
    A file is right or wrong as a whole: config_read and config_policy both go through all of it, in the same order,
    whatever order the file has; the first mistake is told.
 
-   May touch: malloc, the password's file.  Promises: any bytes give a config, or a problem at a place in them; nothing
-   is left behind when they are wrong.  Leaves to others: opening what it names (server.c), which of the command line
-   goes before it (server.c). */
+   Any bytes give a config, or a problem at a place in them; nothing is left behind when they are wrong. */
 #include "serve/config/config.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   config.h - weir.yaml: read strictly, all or nothing.
+   Weir.yaml: read strictly, all or nothing.
 
    See config.c, and parts.h for the files behind it.
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   engine.c - engine: of weir.yaml, and what limits say of it.
+   Engine: of weir.yaml, and what limits say of it.
 
-   May touch: malloc, the password's file.  Promises: as value.c.  Leaves to others: what a URL may be, which is
-   said when it is opened (engine.c), at its place in the file. */
+   As value.c. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

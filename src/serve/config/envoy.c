@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   envoy.c - a file of envoyproxy/ratelimit (domain, descriptors), read as it is.
+   A file of envoyproxy/ratelimit (domain, descriptors), read as it is.
 
        domain: apis                          limit apis/path_foo            60/min algorithm=fixed-window align=clock
        descriptors:                          key   none: all together
@@ -20,7 +20,7 @@
    value_to_metric) change nothing.  Refused, since no limit here means the same: replaces, wildcards (value: foo*),
    share_threshold, quota_mode.
 
-   May touch: malloc, the tables.  Promises: a file that is taken limits as it does there.  Leaves to others: gRPC. */
+   A file that is taken limits as it does there. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   limits.c - the limits of weir.yaml and who has another one.
+   The limits of weir.yaml and who has another one.
 
    Keys of overrides are written as requests give them (an address as it comes), and are brought to the form that keys
    have in the table, by the key of their limit; two that mean the same are refused.  Overrides with the same text have
    one plan between them.
 
-   May touch: malloc, the tables.  Promises: what is refused leaves nothing behind.  Leaves to others: settings
-   (config.c), looking up (policy.c). */
+   What is refused leaves nothing behind. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static bool could_keep(struct read *read, bool here, const weir_plan *plan, weir
                                            .wide_bytes = config->wide_bytes,
                                            .memory = config->memory,
                                            .state = config->state};
-    return place_could_be(&options, is_shared(read, here), plan, error);
+    return backend_could_be(&options, is_shared(read, here), plan, error);
 }
 
 static bool wrong_limit(struct read *read, const struct where *where, const struct node *node, const weir_error *error,
@@ -45,23 +44,24 @@ bool limit_read(struct read *read, const struct where *where, const struct node 
                 const struct limit_into *into)
 {
     weir_error error = {0};
-    *into->place = (struct policy_place){.table = NULL};
+    *into->backend = (struct policy_backend){.table = NULL};
     if (strlen(text) > POLICY_TEXT_MAX) return wrong(read, where, node, "the text of a limit has at most 1024 bytes");
     bool good =
         weir_plan_parse(into->plan, text, WEIR_ADMIT, &error) == 0 && could_keep(read, into->here, into->plan, &error);
     if (good && read->tables != NULL)
-        good = place_for(into->place, read->tables, into->here ? NULL : read->engine, into->away, into->plan, &error);
+        good =
+            backend_for(into->backend, read->tables, into->here ? NULL : read->engine, into->away, into->plan, &error);
     return good ? true : wrong_limit(read, where, node, &error, is_shared(read, into->here));
 }
 
 bool limit_fill(struct read *read, const struct where *where, const struct node *node, const char *text,
                 struct policy_limit *limit)
 {
-    struct policy_place place;
-    const struct limit_into into = {&limit->plan, &place, limit->away, limit->here};
+    struct policy_backend backend;
+    const struct limit_into into = {&limit->plan, &backend, limit->away, limit->here};
     if (!limit_read(read, where, node, text, &into)) return false;
-    limit->table = place.table;
-    limit->shared = place.shared;
+    limit->table = backend.table;
+    limit->shared = backend.shared;
     return true;
 }
 
@@ -150,7 +150,7 @@ static bool exempt_read(struct read *read, const struct where *where, const stru
 /* What is gathered of those of one limit. */
 struct overrides {
     struct policy_override *override;
-    struct policy_place *place; /* of each plan */
+    struct policy_backend *backend; /* of each plan */
     uint32_t places;
     weir_plan *plans; /* by malloc */
     struct texts keys, texts;
@@ -161,8 +161,8 @@ static bool overrides_open(struct read *read, struct overrides *all, size_t coun
 {
     const size_t plans = count < POLICY_OVERRIDE_TEXTS_MAX ? count : POLICY_OVERRIDE_TEXTS_MAX;
     *all = (struct overrides){.override = arena_get(&read->arena, count * sizeof *all->override)};
-    all->place = arena_get(&read->arena, plans * sizeof *all->place);
-    if (all->override == NULL || all->place == NULL) return no_memory(read);
+    all->backend = arena_get(&read->arena, plans * sizeof *all->backend);
+    if (all->override == NULL || all->backend == NULL) return no_memory(read);
     if (!texts_open(read, &all->keys, count) || !texts_open(read, &all->texts, count)) return false;
     all->plans = calloc(plans + 1, sizeof *all->plans);
     return all->plans != NULL ? true : no_memory(read);
@@ -202,11 +202,11 @@ static bool override_read(struct read *read, const struct where *where, const st
     if (number >= POLICY_OVERRIDE_TEXTS_MAX) {
         return wrong(read, &here, node->next, "more than 4096 different limits; expected fewer, each for more keys");
     }
-    struct policy_place *place = &all->place[number];
-    const struct limit_into into = {&all->plans[number], place, limit->away, limit->here};
+    struct policy_backend *backend = &all->backend[number];
+    const struct limit_into into = {&all->plans[number], backend, limit->away, limit->here};
     if (fresh && !limit_read(read, &here, node->next, node->next->text.bytes, &into)) return false;
     if (fresh) all->places = number + 1;
-    all->override[all->count++] = (struct policy_override){key, &all->plans[number], place->table, place->shared};
+    all->override[all->count++] = (struct policy_override){key, &all->plans[number], backend->table, backend->shared};
     return true;
 }
 
@@ -289,7 +289,7 @@ static bool more_read(struct read *read, const struct where *where, struct draft
     if (good && (count != 0 || all.count != 0))
         made = policy_more_make(limit, networks, count, all.override, all.count, all.plans);
     else free(all.plans);
-    for (uint32_t i = 0; i < all.places; i++) engine_limit_release(all.place[i].shared);
+    for (uint32_t i = 0; i < all.places; i++) engine_limit_release(all.backend[i].shared);
     return made ? good : no_memory(read);
 }
 
@@ -341,7 +341,7 @@ bool parts_read(struct read *read, struct policy *policy)
 {
     weir_error error = {0};
     if (read->tables == NULL) return true;
-    const struct policy_limit *limit = place_parts(policy, read->tables, &error);
+    const struct policy_limit *limit = backend_parts(policy, read->tables, &error);
     if (limit == NULL) return true;
     const struct where limits = {NULL, slice_of("limits")}, where = {&limits, slice_of(limit->name)};
     return wrong(read, &where, &(struct node){.line = 0}, error.message);

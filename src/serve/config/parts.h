@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   parts.h - what the files that read weir.yaml share.
+   What the files that read weir.yaml share.
 
        config.c          the whole: settings, then limits; what is handed out and freed
        yaml.c     bytes to a tree of nodes, each with its place (libyaml is known here alone)
@@ -116,7 +116,7 @@ struct policy *limits_read(struct read *read, const struct node *limits, const s
 /* What becomes of the text of a limit: away and here are read, the others filled. */
 struct limit_into {
     weir_plan *plan;
-    struct policy_place *place;
+    struct policy_backend *backend;
     weir_away away;
     bool here;
 };

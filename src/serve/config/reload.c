@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   reload.c - the file, read again.
+   The file, read again.
 
-   May touch: the file, stderr.  Promises: all or nothing; a wrong file changes nothing, and is told once.  What was
-   used stays used: it is in the tables.  Leaves to others: when (server.c), what it means (config.c). */
+   All or nothing; a wrong file changes nothing, and is told once.  What was used stays used: it is in the tables. */
 #include "serve/config/reload.h"
 
 #include <stdio.h>
@@ -71,14 +70,14 @@ void reload_print_changes(FILE *out, const struct policy *old, const struct poli
     for (unsigned i = 0; old != NULL && i < policy->limit_count; i++) {
         const struct policy_limit *limit = &policy->limit[i], *before = policy_find(old, slice_of(limit->name));
         if (before == NULL) continue;
-        const unsigned anew = place_anew(before, limit);
+        const unsigned anew = backend_anew(before, limit);
         if (anew != 0) fprintf(out, "weir: %s: overrides that begin anew: %u\n", limit->name, anew);
         weir_plan_text(&before->plan, was, sizeof was);
         weir_plan_text(&limit->plan, is, sizeof is);
         if (strcmp(was, is) == 0) continue;
         fprintf(out, "weir: %s: %s -> %s: %s\n", limit->name, was, is,
-                place_carries(before, limit) ? "used permits are kept, at most those of the new burst"
-                                             : "another algorithm: begins anew");
+                backend_carries(before, limit) ? "used permits are kept, at most those of the new burst"
+                                               : "another algorithm: begins anew");
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   reload.h - the file, read again.
+   The file, read again.
 
    See reload.c. */
 #ifndef WEIR_SERVE_CONFIG_RELOAD_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   secret.c - a file that has a password, or two.
+   A file that has a password, or two.
 
-   May touch: that file, malloc.  Promises: nothing but a plain file is read, and none that others than its owner and
-   group may; waits for nothing.  Leaves to others: who asks for the password. */
+   Nothing but a plain file is read, and none that others than its owner and group may; waits for nothing. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   settings.c - what the command line, the environment and the file say, as one.
+   What the command line, the environment and the file say, as one.
 
-   May touch: the file; WEIR_PASSWORD, WEIR_ADMIN_PASSWORD and WEIR_ENGINE_PASSWORD of the environment.  Promises: the
-   command line goes before the file; what is wrong is told with its place; waits for nothing.  Leaves to others: what
-   the file means (config.c). */
+   The command line goes before the file; what is wrong is told with its place; waits for nothing. */
 #include "serve/config/settings.h"
 
 #include <errno.h>

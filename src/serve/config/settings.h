@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   settings.h - what the command line, the environment and the file say, as one.
+   What the command line, the environment and the file say, as one.
 
    See settings.c. */
 #ifndef WEIR_SERVE_CONFIG_SETTINGS_H

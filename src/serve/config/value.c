@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   value.c - one value of weir.yaml, maps of values by name, and what is said of mistakes.
+   One value of weir.yaml, maps of values by name, and what is said of mistakes.
 
-   May touch: malloc, the config.  Promises: a mistake is told at its place, by its name, with what was expected; what
-   is told can be printed.  Leaves to others: the tree (yaml.c), which names there are. */
+   A mistake is told at its place, by its name, with what was expected; what is told can be printed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

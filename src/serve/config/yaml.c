@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   yaml.c - the bytes of a file to a tree of nodes, each with its place.
+   The bytes of a file to a tree of nodes, each with its place.
 
    Only so much of YAML as a file of settings needs: maps, lists, texts in all their spellings.  Anchors, aliases, tags,
    merge keys and a second document are refused: they make a small file large, or one that says other than it shows.
    JSON is YAML.
 
-   May touch: libyaml, malloc.  Promises: any bytes are read or refused at a place; memory is in proportion to the
-   bytes; depth and nodes are bounded.  Leaves to others: what it means. */
+   Any bytes are read or refused at a place; memory is in proportion to the bytes; depth and nodes are bounded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

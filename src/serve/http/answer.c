@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   answer.c - answers that are no decisions: refusals, JSON, bodies that are long.
+   Answers that are no decisions: refusals, JSON, bodies that are long.
 
-   May touch: the turn's answers, malloc for a body that is written when it is asked for.  Promises: what was queued
-   before is answered before; an answer of any length goes out in pieces that fit.  Leaves to others: what to say. */
+   What was queued before is answered before; an answer of any length goes out in pieces that fit. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,9 +12,9 @@ enum { BYTES_OF_WORK = 512 }; /* are written in the time of a question */
 
 static struct bytes *start(struct exchange *exchange, unsigned status, size_t room)
 {
-    turn_works(exchange->turn, TURN_OTHER_WORK + room / BYTES_OF_WORK);
-    turn_settle_queue(exchange->turn);
-    struct bytes *out = turn_reply(exchange->turn, exchange->session, room);
+    batch_works(exchange->batch, BATCH_OTHER_WORK + room / BYTES_OF_WORK);
+    batch_settle_queue(exchange->batch);
+    struct bytes *out = batch_reply(exchange->batch, exchange->session, room);
     http_start(out, status, !(exchange->flags & HTTP_CLOSES));
     http_add(out, "Cache-Control", slice_of("no-store"));
     return out;
@@ -32,11 +31,11 @@ static void note(struct exchange *exchange, const struct refusal *refusal)
 {
     char line[NOTES_LINE_MAX];
     const struct slice path = exchange->request->path;
-    if (!notes_may_add(exchange->turn)) return;
+    if (!notes_may_add(exchange->batch)) return;
     snprintf(line, sizeof line, "HTTP %u %.*s: %s%s%.256s", refusal->status,
              path.size < PATH_SHOWN ? (int)path.size : PATH_SHOWN, path.bytes,
              refusal->field != NULL ? refusal->field : "", refusal->field != NULL ? ": " : "", refusal->words);
-    notes_add(exchange->turn, line);
+    notes_add(exchange->batch, line);
 }
 
 void answer_refuse(struct exchange *exchange, const struct refusal *refusal)
@@ -56,7 +55,7 @@ void answer_refuse(struct exchange *exchange, const struct refusal *refusal)
         bytes_number(&body, refusal->column);
     }
     bytes_text(&body, "}\n");
-    stats_add(&exchange->turn->stats->errors, 1);
+    stats_add(&exchange->batch->stats->errors, 1);
     note(exchange, refusal);
     struct bytes *out = start(exchange, refusal->status, HEAD_MAX + body.size);
     if (refusal->header != NULL) http_add(out, refusal->header, slice_of(refusal->value));
@@ -84,15 +83,15 @@ void answer_long(struct exchange *exchange, const struct answer_body *body)
     for (size_t at = 0; at < body->bytes.size; at += PIECE) {
         struct slice piece = slice_from(body->bytes, at);
         if (piece.size > PIECE) piece.size = PIECE;
-        bytes_add(turn_reply(exchange->turn, exchange->session, piece.size), piece);
+        bytes_add(batch_reply(exchange->batch, exchange->session, piece.size), piece);
     }
 }
 
 void answer_written(struct exchange *exchange, const char *type, size_t size_max,
                     void (*write)(struct exchange *exchange, struct bytes *out))
 {
-    turn_works(exchange->turn, TURN_LONG_WORK);
-    turn_settle_queue(exchange->turn);
+    batch_works(exchange->batch, BATCH_LONG_WORK);
+    batch_settle_queue(exchange->batch);
     struct bytes body = {.memory = malloc(size_max), .capacity = size_max};
     if (body.memory != NULL) write(exchange, &body);
     if (body.memory == NULL || body.full) {

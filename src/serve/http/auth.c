@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   auth.c - /auth, which a proxy asks before it lets a request through: nginx by auth_request, Traefik and Caddy by
+   /auth, which a proxy asks before it lets a request through: nginx by auth_request, Traefik and Caddy by
    forward-auth.
 
        GET /auth?limit=api&status=403          GET /auth
@@ -20,7 +20,7 @@
    X-Weir-Status (429) says what it means, for auth_request_set and error_page.  What is wrong with the question is 400:
    nobody gets in by it.
 
-   May touch: the turn.  Promises: 2xx only where the limit lets through.  Leaves to others: decisions (turn.c). */
+   2xx only where the limit lets through. */
 #include <stdio.h>
 
 #include "serve/http/headers.h"
@@ -45,23 +45,23 @@ static void write_words(struct bytes *out, unsigned status, uint64_t retry_s)
     bytes_text(out, " s\n");
 }
 
-static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     const uint64_t flags = item->detail[0];
     const unsigned status = status_of(decision, decision->verdict == WEIR_ALLOW || item->shadow_denied);
     const bool as_403 = status == 429 && flags & HTTP_AS_403;
-    const uint64_t retry_s = status == 429 ? headers_retry_s(decision->retry_ns, item->key, turn->now_ns) : 0;
+    const uint64_t retry_s = status == 429 ? headers_retry_s(decision->retry_ns, item->key, batch->now_ns) : 0;
     char memory[BODY_MAX];
     struct bytes body = {.memory = memory, .capacity = sizeof memory};
     write_words(&body, status, retry_s);
-    struct bytes *out = turn_reply(turn, item->session, ANSWER_MAX);
+    struct bytes *out = batch_reply(batch, item->session, ANSWER_MAX);
     http_start(out, as_403 ? 403 : status, !(flags & HTTP_CLOSES));
     http_add(out, "Cache-Control", slice_of("no-store"));
     if (status != 200) http_add_number(out, "X-Weir-Status", status);
     if (item->shadow_denied) http_add(out, "X-Weir-Shadow", slice_of("deny"));
     if (status == 429) http_add_number(out, "Retry-After", retry_s);
-    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, turn, item, decision);
-    if (flags & HTTP_X_HEADERS) headers_x(out, turn, item, decision);
+    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, batch, item, decision);
+    if (flags & HTTP_X_HEADERS) headers_x(out, batch, item, decision);
     http_body(out, "text/plain", bytes_slice(&body), flags & HTTP_HEAD_ONLY);
 }
 
@@ -181,7 +181,7 @@ static bool key_of_parts(struct asking *asking, struct item *item)
     if (exchange->times[KNOWN_KEY] != 0) {
         return bad(exchange, "X-Weir-Key", "weir.yaml says what this limit's key is made of: expected no X-Weir-Key");
     }
-    const bool made = turn_key_of_fields(exchange->turn, part_of_key, asking, item, problem);
+    const bool made = batch_key_of_fields(exchange->batch, part_of_key, asking, item, problem);
     if (asking->twice != NULL) return bad(exchange, asking->twice, "expected it once: which one is the proxy's?");
     return made || bad(exchange, "key", problem);
 }
@@ -198,7 +198,7 @@ static bool find_key(struct asking *asking, struct item *item)
         return bad(exchange, "X-Weir-Key",
                    "expected whom it is counted for, such as proxy_set_header X-Weir-Key $remote_addr; or &key=");
     }
-    return turn_key(exchange->turn, key, item, problem) || bad(exchange, "key", problem);
+    return batch_key(exchange->batch, key, item, problem) || bad(exchange, "key", problem);
 }
 
 static bool find_costs(struct asking *asking, struct costs *costs)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   fields.c - from the fields of a query, a form or an object of JSON to a question.
+   From the fields of a query, a form or an object of JSON to a question.
 
-   May touch: the turn.  Promises: what is not understood is refused with the name of its field; what is kept lives
-   until the turn's end.  Leaves to others: reading the fields (format/fields.c), what a limit means (turn_limit.c). */
+   What is not understood is refused with the name of its field; what is kept lives until the batch's end. */
 #include "serve/http/headers.h"
 #include "serve/http/parts.h"
 
@@ -10,10 +9,10 @@
 
 char *fields_room(struct exchange *exchange, size_t size)
 {
-    struct turn *turn = exchange->turn;
-    char *room = bytes_room(&turn->scratch, size);
+    struct batch *batch = exchange->batch;
+    char *room = bytes_room(&batch->scratch, size);
     if (room != NULL) return room;
-    turn->scratch.full = false;
+    batch->scratch.full = false;
     answer_refuse(exchange, &(struct refusal){.status = 503, .words = "too much at once; ask again"});
     return NULL;
 }
@@ -77,7 +76,7 @@ bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct i
 {
     const char *code = "";
     weir_error error = {0};
-    if (turn_limit(exchange->turn, name_or_text, item, &code, &error)) return true;
+    if (batch_limit(exchange->batch, name_or_text, item, &code, &error)) return true;
     const bool unknown = strcmp(code, "NOLIMIT") == 0;
     /* 403 would tell nginx that its client has been refused. */
     const bool forbidden = strcmp(code, "NOPERM") == 0 && !(exchange->flags & HTTP_OF_PROXY);
@@ -131,12 +130,12 @@ bool fields_headers(struct exchange *exchange, const struct field *field)
 void fields_ask(struct exchange *exchange, struct item *item, const struct costs *costs)
 {
     char problem[200];
-    if (!turn_costs(item, costs->count, problem)) {
+    if (!batch_costs(item, costs->count, problem)) {
         bad(exchange, "cost", problem);
         return;
     }
     item->cost = costs->of[0];
     item->detail[0] = exchange->flags;
-    turn_take(exchange->turn, item, costs->count > 1 ? costs->of : NULL, costs->count > 1 ? costs->count : 0);
-    if (!(exchange->flags & HTTP_NO_HEADERS) && headers_ask_table(item)) turn_settle_queue(exchange->turn);
+    batch_take(exchange->batch, item, costs->count > 1 ? costs->of : NULL, costs->count > 1 ? costs->count : 0);
+    if (!(exchange->flags & HTTP_NO_HEADERS) && headers_ask_table(item)) batch_settle_queue(exchange->batch);
 }

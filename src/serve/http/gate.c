@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   gate.c - who may come in: what Host and Origin say, and whether the password is right.
+   Who may come in: what Host and Origin say, and whether the password is right.
 
    A page on the web can send its reader's browser to a service on that reader's own machine, either straight away
    (Origin and Sec-Fetch-Site tell) or through a name of its own that points to 127.0.0.1 (Host tells).  So Host has to
    be an address, localhost, or a name that whoever runs the service has written down, and what asks /auth, whose Origin
    is its client's, has to show that it is a proxy.
 
-   May touch: the exchange.  Promises: nobody is told how far he was right.  Leaves to others: which of it a path asks
-   for (routes.c), comparing passwords (access.c). */
+   Nobody is told how far he was right. */
 #include "serve/http/parts.h"
 #include "serve/protocols.h"
 
@@ -122,7 +121,7 @@ bool gate_host(const struct exchange *exchange, struct refusal *refusal)
         *refusal = (struct refusal){.status = 400, .words = "expected one Host header, such as Host: localhost:9348"};
         return false;
     }
-    if (is_allowed(exchange->turn->service, host_alone(exchange->header[KNOWN_HOST]))) return true;
+    if (is_allowed(exchange->batch->service, host_alone(exchange->header[KNOWN_HOST]))) return true;
     *refusal = (struct refusal){
         .status = 421,
         .field = "Host",
@@ -250,7 +249,7 @@ static enum access_role role_of_authorization(const struct access *access, struc
 /* A header that comes twice says nothing. */
 static enum access_role role_of(const struct exchange *exchange)
 {
-    const struct access *access = &exchange->turn->access;
+    const struct access *access = &exchange->batch->access;
     const unsigned times = exchange->times[KNOWN_PASSWORD];
     if (times > 1 || (times == 0 && exchange->times[KNOWN_AUTHORIZATION] != 1)) return ACCESS_NOBODY;
     if (times == 1) return access_role(access, exchange->header[KNOWN_PASSWORD]);
@@ -261,7 +260,7 @@ static enum access_role role_of(const struct exchange *exchange)
    there is one, is what counts.  And its client is told nothing that would make a browser ask for weir's password. */
 bool gate_password(const struct exchange *exchange, struct refusal *refusal)
 {
-    if (access_is_open(&exchange->turn->access)) return true;
+    if (access_is_open(&exchange->batch->access)) return true;
     if (role_of(exchange) != ACCESS_NOBODY) {
         exchange->session->trusted = true;
         return true;
@@ -283,8 +282,9 @@ bool gate_password(const struct exchange *exchange, struct refusal *refusal)
 
 bool gate_change(struct exchange *exchange)
 {
-    const bool may_prove = access_has_admin(&exchange->turn->access);
-    if (turn_may_change(exchange->turn, exchange->session, may_prove && role_of(exchange) == ACCESS_ADMIN)) return true;
+    const bool may_prove = access_has_admin(&exchange->batch->access);
+    if (batch_may_change(exchange->batch, exchange->session, may_prove && role_of(exchange) == ACCESS_ADMIN))
+        return true;
     struct refusal refusal = {.status = 403,
                               .words = "limits are changed and keys forgotten over a Unix socket, or with "
                                        "admin_password in weir.yaml and Authorization: Bearer PASSWORD"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   headers.c - what a client is told of its limits in headers: Retry-After, RateLimit-Policy and RateLimit as in
+   What a client is told of its limits in headers: Retry-After, RateLimit-Policy and RateLimit as in
    draft-ietf-httpapi-ratelimit-headers-11, X-RateLimit-*.
 
        RateLimit-Policy: "api-1";q=60;w=60, "api-2";q=100000;w=60;qu="tokens"
@@ -12,8 +12,8 @@
    keeps only the one that the answer names is told.  Units other than the draft's own are told all the same: without qu
    a client would take them for requests.
 
-   May touch: the turn's tables, by looking.  Promises: numbers that structured fields can hold; Retry-After is never
-   too early and at most 1.1 times and a second too late.  Leaves to others: when which header is sent. */
+   Numbers that structured fields can hold; Retry-After is never too early and at most 1.1 times and a second too
+   late. */
 #include "serve/http/headers.h"
 
 #include "api/table/keyed.h"
@@ -129,10 +129,10 @@ bool headers_ask_table(const struct item *item)
 }
 
 /* A slot is a line: from how long it takes until all is back follows when one more is. */
-static struct left left_of_slot(const struct turn *turn, const struct item *item, const weir_decision *decision)
+static struct left left_of_slot(const struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     const struct limit *limit = &plan_inside_const(item->under.plan)->limit[0];
-    const uint64_t full_ns = decide_full_ns(turn, item, decision);
+    const uint64_t full_ns = decide_full_ns(batch, item, decision);
     const uint64_t more = add_saturating(decision->remaining, 1);
     const bool in_time = limit->burst_kind == AMOUNT_TIME;
     uint64_t permits, period_ns;
@@ -144,11 +144,11 @@ static struct left left_of_slot(const struct turn *turn, const struct item *item
                          .all = in_time ? more_ns > burst_ns : more > limit->burst};
 }
 
-static struct left left_by_asking(const struct turn *turn, const struct item *item, int limit)
+static struct left left_by_asking(const struct batch *batch, const struct item *item, int limit)
 {
     const weir_key key = {item->key.bytes, item->key.size};
     const struct policy_verdict *under = &item->under;
-    const uint64_t now_ns = turn->now_ns;
+    const uint64_t now_ns = batch->now_ns;
     const uint64_t left = keyed_peek(under->table, under->plan, key, now_ns, limit, 0).remaining;
     const uint64_t more = add_saturating(left, 1);
     const weir_decision next = keyed_peek(under->table, under->plan, key, now_ns, limit, more);
@@ -164,17 +164,17 @@ static struct left left_of_shared(const struct item *item, const weir_decision *
                          .all = decision->verdict != WEIR_DENY};
 }
 
-static struct left left_of(const struct turn *turn, const struct item *item, const weir_decision *decision, int limit)
+static struct left left_of(const struct batch *batch, const struct item *item, const weir_decision *decision, int limit)
 {
     const bool slot = is_one_slot(item) && !item->peek && !item->under.shadow;
-    if (slot) return left_of_slot(turn, item, decision);
-    return item->under.is_shared ? left_of_shared(item, decision) : left_by_asking(turn, item, limit);
+    if (slot) return left_of_slot(batch, item, decision);
+    return item->under.is_shared ? left_of_shared(item, decision) : left_by_asking(batch, item, limit);
 }
 
-static void left_item(struct bytes *out, const struct turn *turn, const struct item *item,
+static void left_item(struct bytes *out, const struct batch *batch, const struct item *item,
                       const weir_decision *decision, int limit)
 {
-    const struct left left = left_of(turn, item, decision, limit);
+    const struct left left = left_of(batch, item, decision, limit);
     const bool untold = !headers_ask_table(item) && decision->verdict == WEIR_NEVER; /* of which the state is */
     const bool all = left.all || untold;
     integer(out, ";r=", left.permits);
@@ -184,7 +184,7 @@ static void left_item(struct bytes *out, const struct turn *turn, const struct i
 /* ---- the headers ---- */
 
 /* decision NULL: the policies. */
-static void list(struct bytes *out, const char *name, const struct turn *turn, const struct item *item,
+static void list(struct bytes *out, const char *name, const struct batch *batch, const struct item *item,
                  const weir_decision *decision)
 {
     const struct plan *plan = plan_inside_const(item->under.plan);
@@ -196,24 +196,24 @@ static void list(struct bytes *out, const char *name, const struct turn *turn, c
         before = ", ";
         policy_name(out, item, i, (int)plan->count);
         if (decision == NULL) policy_item(out, &plan->limit[i]);
-        else left_item(out, turn, item, decision, i);
+        else left_item(out, batch, item, decision, i);
     }
     if (before != name) bytes_text(out, "\r\n");
 }
 
-void headers_ratelimit(struct bytes *out, const struct turn *turn, const struct item *item,
+void headers_ratelimit(struct bytes *out, const struct batch *batch, const struct item *item,
                        const weir_decision *decision)
 {
-    list(out, "RateLimit-Policy: ", turn, item, NULL);
-    list(out, "RateLimit: ", turn, item, decision);
+    list(out, "RateLimit-Policy: ", batch, item, NULL);
+    list(out, "RateLimit: ", batch, item, decision);
 }
 
-void headers_x(struct bytes *out, const struct turn *turn, const struct item *item, const weir_decision *decision)
+void headers_x(struct bytes *out, const struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     const struct plan *plan = plan_inside_const(item->under.plan);
     const struct limit *limit = &plan->limit[decision->limit < plan->count ? decision->limit : 0];
     if (limit->period_ns == 0) return;
-    const uint64_t full_ns = decide_full_ns(turn, item, decision);
+    const uint64_t full_ns = decide_full_ns(batch, item, decision);
     http_add_number(out, "X-RateLimit-Limit", at_once(limit));
     http_add_number(out, "X-RateLimit-Remaining", decision->remaining);
     http_add_number(out, "X-RateLimit-Reset", whole_seconds(full_ns));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   headers.h - what a client is told of its limits in headers.
+   What a client is told of its limits in headers.
 
    See headers.c. */
 #ifndef WEIR_SERVE_HTTP_HEADERS_H
 #define WEIR_SERVE_HTTP_HEADERS_H
 
-#include "serve/turn.h"
+#include "serve/batch.h"
 
 enum { HEADERS_MAX = 3072 }; /* bytes that all of them take at most */
 
@@ -14,11 +14,11 @@ enum { HEADERS_MAX = 3072 }; /* bytes that all of them take at most */
 bool headers_ask_table(const struct item *item);
 
 /* RateLimit-Policy and RateLimit: an item for each limit that has a rate; nothing where there is none. */
-void headers_ratelimit(struct bytes *out, const struct turn *turn, const struct item *item,
+void headers_ratelimit(struct bytes *out, const struct batch *batch, const struct item *item,
                        const weir_decision *decision);
 
 /* X-RateLimit-Limit, -Remaining and -Reset of the limit that the decision names. */
-void headers_x(struct bytes *out, const struct turn *turn, const struct item *item, const weir_decision *decision);
+void headers_x(struct bytes *out, const struct batch *batch, const struct item *item, const weir_decision *decision);
 
 /* Seconds, never earlier than retry_ns, and up to a tenth later: who was refused together does not come back
    together. */

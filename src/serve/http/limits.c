@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   limits.c - /v1/limits: the limits that have a name, told, defined and removed.
+   /v1/limits: the limits that have a name, told, defined and removed.
 
-   May touch: the service's policy.  Promises: a definition holds for the requests behind it.  Leaves to others: what a
-   policy is (policy.c), the file's limits (reload.c): a reload brings those back. */
+   A definition holds for the requests behind it. */
 #include <stdio.h>
 
 #include "serve/http/parts.h"
@@ -45,7 +44,7 @@ static void write_limit(struct bytes *out, const struct policy_limit *limit)
 
 static void write_list(struct exchange *exchange, struct bytes *out)
 {
-    const struct policy *policy = exchange->turn->policy;
+    const struct policy *policy = exchange->batch->policy;
     bytes_text(out, "{\"limits\":[");
     for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
         bytes_text(out, i != 0 ? ",\n" : "\n");
@@ -65,10 +64,10 @@ void limits_list(struct exchange *exchange)
 static bool define(struct exchange *exchange, struct slice name, const char *text)
 {
     weir_error error = {0};
-    turn_works(exchange->turn, TURN_LONG_WORK);
-    turn_settle_queue(exchange->turn);
-    if (service_define(exchange->turn->service, name, text, &error) == 0) {
-        turn_look_at_policy(exchange->turn);
+    batch_works(exchange->batch, BATCH_LONG_WORK);
+    batch_settle_queue(exchange->batch);
+    if (service_define(exchange->batch->service, name, text, &error) == 0) {
+        batch_look_at_policy(exchange->batch);
         return true;
     }
     answer_refuse(exchange, &(struct refusal){.status = error.code == WEIR_ENOMEM ? 503 : 400,
@@ -136,7 +135,7 @@ void limits_remove(struct exchange *exchange)
     struct fields fields;
     struct slice name;
     if (!gate_change(exchange) || !name_of_path(exchange, &fields, &name)) return;
-    if (exchange->turn->policy == NULL || policy_find(exchange->turn->policy, name) == NULL) {
+    if (exchange->batch->policy == NULL || policy_find(exchange->batch->policy, name) == NULL) {
         answer_refuse(
             exchange,
             &(struct refusal){.status = 404, .field = "name", .words = "no limit has this name; see GET /v1/limits"});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   parts.h - the service over HTTP: which file does what, and what they share.
+   The service over HTTP: which file does what, and what they share.
 
        routes.c   which path and method goes where; the page, figures, health
        gate.c     who may come in: Host, Origin, a proxy's header, password
@@ -14,7 +14,7 @@
 
 #include "format/fields.h"
 #include "format/http.h"
-#include "serve/turn.h"
+#include "serve/batch.h"
 
 /* Headers that mean something here, by the length of their names, see gate.c. */
 enum http_known {
@@ -44,7 +44,7 @@ enum http_flag {
 
 /* A request on its way to an answer. */
 struct exchange {
-    struct turn *turn;
+    struct batch *batch;
     struct session *session;
     const struct http_request *request;
     struct slice header[KNOWN_COUNT]; /* the last of that name; empty: none */
@@ -98,11 +98,11 @@ void answer_written(struct exchange *exchange, const char *type, size_t size_max
 
 /* ---- fields.c: false where a refusal has been answered ---- */
 
-/* The body, by its Content-Type; the query.  Values live until the turn's end. */
+/* The body, by its Content-Type; the query.  Values live until the batch's end. */
 bool fields_of_body(struct exchange *exchange, struct fields *fields);
 bool fields_of_query(struct exchange *exchange, struct fields *fields);
 
-/* Memory that lives until the turn's end; NULL: there is no more, refused. */
+/* Memory that lives until the batch's end; NULL: there is no more, refused. */
 char *fields_room(struct exchange *exchange, size_t size);
 
 bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct item *item);

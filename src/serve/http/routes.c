@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   routes.c - which path and method goes where; the page, figures and health.
+   Which path and method goes where; the page, figures and health.
 
        POST /v1/take /v1/charge /v1/settle /v1/forget    GET /v1/limits /v1/stats /v1/top /metrics
        any  /auth                                        GET / /healthz /readyz
 
-   May touch: the turn.  Promises: every request has one answer, in its place; a HEAD is a GET without its body.  Leaves
-   to others: reading requests (format/http.c), who may come in (gate.c), what is done (the other files here). */
+   Every request has one answer, in its place; a HEAD is a GET without its body. */
 #include <stdio.h>
 
 #include "serve/http/parts.h"
@@ -23,13 +22,13 @@ static void health_route(struct exchange *exchange)
 
 static void ready_route(struct exchange *exchange)
 {
-    if (atom_load(&exchange->turn->service->draining) == 0) answer_json(exchange, 200, slice_of("{\"ready\":true}\n"));
+    if (atom_load(&exchange->batch->service->draining) == 0) answer_json(exchange, 200, slice_of("{\"ready\":true}\n"));
     else answer_refuse(exchange, &(struct refusal){.status = 503, .words = "stopping: what has begun is answered"});
 }
 
 static void write_metrics(struct exchange *exchange, struct bytes *out)
 {
-    stats_write_metrics(exchange->turn->service, out);
+    stats_write_metrics(exchange->batch->service, out);
 }
 
 static void metrics_route(struct exchange *exchange)
@@ -43,7 +42,7 @@ static void write_stats(struct exchange *exchange, struct bytes *out)
     uint64_t since = 0;
     const struct slice query = exchange->request->query, name = slice_of("since=");
     if (slice_begins(query, name) && !slice_number(slice_from(query, name.size), &since)) since = 0;
-    stats_write_json(exchange->turn->service, since, out);
+    stats_write_json(exchange->batch->service, since, out);
 }
 
 static void stats_route(struct exchange *exchange)
@@ -53,7 +52,7 @@ static void stats_route(struct exchange *exchange)
 
 static void write_top(struct exchange *exchange, struct bytes *out)
 {
-    stats_write_top(exchange->turn->service, out);
+    stats_write_top(exchange->batch->service, out);
 }
 
 static void top_route(struct exchange *exchange)
@@ -168,9 +167,9 @@ static void find_and_do(struct exchange *exchange)
     answer_refuse(exchange, &refusal);
 }
 
-void http_route(struct turn *turn, struct session *session, const struct http_request *request)
+void http_route(struct batch *batch, struct session *session, const struct http_request *request)
 {
-    struct exchange exchange = {.turn = turn, .session = session, .request = request};
+    struct exchange exchange = {.batch = batch, .session = session, .request = request};
     if (!request->keep_alive) exchange.flags |= HTTP_CLOSES;
     if (request->method == HTTP_IS_HEAD) exchange.flags |= HTTP_HEAD_ONLY;
     gate_gather(&exchange);

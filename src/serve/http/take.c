@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   take.c - POST /v1/take and /v1/charge, which ask; /v1/settle and /v1/forget, which correct.
+   POST /v1/take and /v1/charge, which ask; /v1/settle and /v1/forget, which correct.
 
        {"limit": "10/s burst=20", "key": "acme", "cost": 1, "peek": false, "headers": "x"}
        {"verdict":"allow","limit":0,"remaining":19,"delay_ns":0,"retry_ns":0,"full_ns":100000000,"receipt":"..."}
@@ -7,8 +7,8 @@
    Numbers are written as they are, up to 2^63 - 1, which stands for all that is more: a reader with 64 bits has them
    exactly, JavaScript to 16 digits, and nobody is told to come back earlier than he may.
 
-   May touch: the turn.  Promises: 200 allowed, 429 refused, 422 never; an unknown field is refused, so that a
-   misspelled one does not pass for its default.  Leaves to others: decisions (turn.c), receipts (receipt.c). */
+   200 allowed, 429 refused, 422 never; an unknown field is refused, so that a misspelled one does not pass for its
+   default. */
 #include <stdio.h>
 
 #include "core/decide.h"
@@ -43,18 +43,18 @@ static bool is_text(struct slice slice)
     return at == slice.size;
 }
 
-static void receipt(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
+static void receipt(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
     if (!is_text(item->key)) return; /* JSON would change it, and then it would be none */
-    receipt_write(turn, &text, item, decision);
+    receipt_write(batch, &text, item, decision);
     if (text.size == 0) return; /* nothing was taken, or nothing could be corrected */
     bytes_text(out, ",\"receipt\":");
     bytes_json(out, bytes_slice(&text));
 }
 
-static void write_body(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision,
+static void write_body(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision,
                        bool allowed)
 {
     bytes_text(out, "{\"verdict\":\"");
@@ -63,28 +63,28 @@ static void write_body(struct turn *turn, struct bytes *out, const struct item *
     number(out, ",\"remaining\":", decision->remaining);
     number(out, ",\"delay_ns\":", decision->delay_ns);
     number(out, ",\"retry_ns\":", decision_retry_ns(decision));
-    number(out, ",\"full_ns\":", decide_full_ns(turn, item, decision));
+    number(out, ",\"full_ns\":", decide_full_ns(batch, item, decision));
     number(out, ",\"late_ns\":", decision_late_ns(decision));
     if (item->shadow_denied) bytes_text(out, ",\"shadow\":true");
-    if (allowed) receipt(turn, out, item, decision);
+    if (allowed) receipt(batch, out, item, decision);
     bytes_text(out, "}\n");
 }
 
-static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     const uint64_t flags = item->detail[0];
     const bool allowed = decision->verdict == WEIR_ALLOW || item->shadow_denied;
     char memory[BODY_MAX];
     struct bytes body = {.memory = memory, .capacity = sizeof memory};
-    write_body(turn, &body, item, decision, allowed);
-    struct bytes *out = turn_reply(turn, item->session, ANSWER_MAX);
+    write_body(batch, &body, item, decision, allowed);
+    struct bytes *out = batch_reply(batch, item->session, ANSWER_MAX);
     http_start(out, allowed ? 200 : decision->verdict == WEIR_NEVER ? 422 : 429, !(flags & HTTP_CLOSES));
     http_add(out, "Cache-Control", slice_of("no-store"));
     if (!allowed && decision->verdict == WEIR_DENY) {
-        http_add_number(out, "Retry-After", headers_retry_s(decision->retry_ns, item->key, turn->now_ns));
+        http_add_number(out, "Retry-After", headers_retry_s(decision->retry_ns, item->key, batch->now_ns));
     }
-    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, turn, item, decision);
-    if (flags & HTTP_X_HEADERS) headers_x(out, turn, item, decision);
+    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, batch, item, decision);
+    if (flags & HTTP_X_HEADERS) headers_x(out, batch, item, decision);
     http_body(out, "application/json", bytes_slice(&body), flags & HTTP_HEAD_ONLY);
 }
 
@@ -119,8 +119,8 @@ static bool limit_and_key(struct exchange *exchange, struct fields *fields, stru
     if (key.size == 0 && (named == NULL || (named->parts == 0 && !named->common))) {
         return bad(exchange, "key", "expected whom it is counted for; for example acme or 192.0.2.1");
     }
-    if (key.size != 0) return turn_key(exchange->turn, key, item, problem) || bad(exchange, "key", problem);
-    return turn_key_of_fields(exchange->turn, part_of_key, fields, item, problem) || bad(exchange, "key", problem);
+    if (key.size != 0) return batch_key(exchange->batch, key, item, problem) || bad(exchange, "key", problem);
+    return batch_key_of_fields(exchange->batch, part_of_key, fields, item, problem) || bad(exchange, "key", problem);
 }
 
 static bool is_part(const struct policy_limit *named, struct slice name)
@@ -190,16 +190,16 @@ void charge_route(struct exchange *exchange)
 }
 
 /* An exchange whose request is not there any more. */
-static struct exchange later(struct turn *turn, struct session *session, const struct http_request *request,
+static struct exchange later(struct batch *batch, struct session *session, const struct http_request *request,
                              uint64_t flags)
 {
-    return (struct exchange){.turn = turn, .session = session, .request = request, .flags = (unsigned)flags};
+    return (struct exchange){.batch = batch, .session = session, .request = request, .flags = (unsigned)flags};
 }
 
-static void answer_forgotten(struct turn *turn, const struct item *item, const weir_decision *decision)
+static void answer_forgotten(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     const struct http_request request = {.path = slice_of("/v1/forget")};
-    struct exchange exchange = later(turn, item->session, &request, item->detail[0]);
+    struct exchange exchange = later(batch, item->session, &request, item->detail[0]);
     if (decision->verdict == WEIR_ALLOW) {
         answer_json(&exchange, 200, slice_of("{\"forgotten\":true}\n"));
     } else {
@@ -217,15 +217,15 @@ void forget_route(struct exchange *exchange)
     if (!gate_change(exchange)) return;
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
     if (!only_known(exchange, &fields, known, item.policy_limit)) return;
-    turn_settle_queue(exchange->turn);
-    decide_forget(exchange->turn, &item);
+    batch_settle_queue(exchange->batch);
+    decide_forget(exchange->batch, &item);
 }
 
-static void answer_settled(struct turn *turn, struct session *session, uint64_t detail, enum receipt_result result,
+static void answer_settled(struct batch *batch, struct session *session, uint64_t detail, enum receipt_result result,
                            const char *problem)
 {
     const struct http_request request = {.path = slice_of("/v1/settle")};
-    struct exchange exchange = later(turn, session, &request, detail);
+    struct exchange exchange = later(batch, session, &request, detail);
     const char *words =
         result == RECEIPT_AGAIN ? "{\"settled\":false,\"again\":true}\n" : "{\"settled\":true,\"again\":false}\n";
     if (session == NULL) return;
@@ -253,5 +253,5 @@ void settle_route(struct exchange *exchange)
     if (!fields_costs(exchange, used, "actual", &actual)) return;
     settled.count = actual.count;
     for (unsigned i = 0; i < actual.count && i < WEIR_LIMITS_MAX; i++) settled.actual[i] = actual.of[i];
-    receipt_settle(exchange->turn, exchange->session, text, &settled);
+    receipt_settle(exchange->batch, exchange->session, text, &settled);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   accept.c - new connections.
+   New connections.
 
-   May touch: a worker's listening sockets, its spare descriptor.  Promises: who cannot be served is told so and let go,
-   also when the process has no descriptor left; the loop never spins on a connection that it cannot take.  Leaves to
-   others: connections that are taken (conn.c), the sockets (listen.c). */
+   Who cannot be served is told so and let go, also when the process has no descriptor left; the loop never spins on a
+   connection that it cannot take. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
-   conn.c - one connection.
+   One connection.
 
-       readable -> arena -> worker_bytes ... turn_end -> conn_send -> socket
+       readable -> arena -> worker_bytes ... batch_end -> conn_send -> socket
                                               |-> conn_settle: keeps a fragment, waits for a slow reader, or closes
 
-   May touch: its socket.  Promises: one read and one write a turn while both sides keep up.  A connection that waits
-   holds no buffer: half a KiB of ours beside what the kernel has; with a fragment that fragment; with a slow reader
-   1 MiB of answers at most.  A client that is slower than its limits is cut, never waited for, and so is who
-   would have more kept where all together have WORKER_HELD_MAX.  Leaves to others: what bytes mean. */
+   One read and one write a batch while both sides keep up.  A connection that waits holds no buffer: half a KiB of ours
+   beside what the kernel has; with a fragment that fragment; with a slow reader 1 MiB of answers at most.  A client
+   that is slower than its limits is cut, never waited for, and so is who would have more kept where all together have
+   WORKER_HELD_MAX. */
 #include "serve/net/conn.h"
 
 #include <errno.h>
@@ -210,7 +210,7 @@ static void throw_away(struct conn *conn)
     }
 }
 
-/* ---- after a turn ---- */
+/* ---- after a batch ---- */
 
 static void free_pending(struct conn *conn)
 {
@@ -254,7 +254,7 @@ static uint64_t due_second(const struct conn *conn)
     if (conn->pending != NULL) return conn->since_s + CONN_TAKEN_S;
     if (conn->kept != NULL || shaking(conn)) return conn->since_s + CONN_REQUEST_S;
     const uint64_t idle_s = conn->worker->shared->idle_s;
-    const bool known = turn_knows(&conn->worker->turn, &conn->session);
+    const bool known = batch_knows(&conn->worker->batch, &conn->session);
     return conn->active_s + 1 + (known || idle_s < CONN_REQUEST_S ? idle_s : CONN_REQUEST_S);
 }
 
@@ -467,7 +467,7 @@ static void leave(struct conn *conn)
     else worker->first = conn->after;
     if (conn->after != NULL) conn->after->before = conn->before;
     deadlines_remove(&conn->deadline);
-    park_leave(&worker->turn, &conn->session);
+    park_leave(&worker->batch, &conn->session);
     for (struct conn **at = &worker->resumed; conn->resumed && *at != NULL; at = &(*at)->resumed_next) {
         if (*at != conn) continue;
         *at = conn->resumed_next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   conn.h - one connection.
+   One connection.
 
    See conn.c. */
 #ifndef WEIR_SERVE_NET_CONN_H
@@ -31,7 +31,7 @@ struct conn {
     bool lingering;          /* all is sent, and told so: what comes is thrown away until the client closes */
     uint64_t active_s;       /* when something came */
     uint64_t since_s;        /* when what it waits for began: a request's first byte, an answer not taken, lingering */
-    struct slice unread;     /* a request's beginning: in the arena during a turn, in kept between two */
+    struct slice unread;     /* a request's beginning: in the arena during a batch, in kept between two */
     char *kept;              /* owned */
     size_t kept_size;        /* as it counts in the worker's held */
     struct pending *pending; /* owned; NULL: all is sent */
@@ -50,7 +50,7 @@ void conn_due(struct conn *conn);
 
 /* It is parked no more: what it has sent meanwhile is read. */
 void conn_resume(struct conn *conn);
-void conn_resume_soon(void *sender, struct session *session); /* for struct turn; sender is the worker */
+void conn_resume_soon(void *sender, struct session *session); /* for struct batch; sender is the worker */
 
 /* Draining: one that nothing is under way on closes, others as conn_finish has it; patient: what has come is read. */
 void conn_drain(struct conn *conn, bool patient);
@@ -59,7 +59,7 @@ void conn_drain(struct conn *conn, bool patient);
 void conn_finish(struct conn *conn);
 void conn_close(struct conn *conn);
 
-/* For struct turn; sender is nobody. */
+/* For struct batch; sender is nobody. */
 void conn_send(void *sender, struct session *session, struct slice bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   deadlines.c - a wheel of seconds.
+   A wheel of seconds.
 
-   May touch: the wheel and what is in it.  Promises: nobody comes early; each is looked at once in 64 seconds at most,
-   so ten thousand idle connections cost some 160 looks a second.  Leaves to others: what time it is. */
+   Nobody comes early; each is looked at once in 64 seconds at most, so ten thousand idle connections cost some 160
+   looks a second. */
 #include "serve/net/deadlines.h"
 
 #include <stddef.h>

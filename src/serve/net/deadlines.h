@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   deadlines.h - which of many have had their time, to the second.
+   Which of many have had their time, to the second.
 
    See deadlines.c. */
 #ifndef WEIR_SERVE_NET_DEADLINES_H

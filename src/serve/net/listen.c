@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   listen.c - addresses to sockets that listen.
+   Addresses to sockets that listen.
 
-   May touch: sockets, the file of a Unix socket, LISTEN_* of the environment.  Promises: a port that somebody else has
-   is refused, although our own workers share it; both addresses of localhost get the same port; a Unix socket that
-   nobody listens on is replaced, any other file is left alone.  Leaves to others: what comes (accept.c), which
-   addresses are wanted (server.c). */
+   A port that somebody else has is refused, although our own workers share it; both addresses of localhost get the same
+   port; a Unix socket that nobody listens on is replaced, any other file is left alone. */
 #include "serve/net/listen.h"
 
 #include <arpa/inet.h>

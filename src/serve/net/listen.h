@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   listen.h - addresses to sockets that listen.
+   Addresses to sockets that listen.
 
    See listen.c. */
 #ifndef WEIR_SERVE_NET_LISTEN_H
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "serve/turn.h"
+#include "serve/batch.h"
 
 enum { LISTENERS_MAX = SERVICE_ADDRESSES_MAX, LISTEN_TEXT_MAX = 160, LISTEN_PROBLEM_MAX = 400 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   notify.c - what systemd is told: sd_notify(3) without its library.
+   What systemd is told: sd_notify(3) without its library.
 
-   May touch: NOTIFY_SOCKET and WATCHDOG_* of the environment, that socket.  Promises: never waits, fails silently:
-   nobody is served better by a service that stops since its supervisor does not listen.  Leaves to others: when. */
+   Never waits, fails silently: nobody is served better by a service that stops since its supervisor does not listen. */
 #include "serve/net/notify.h"
 
 #include <stddef.h>

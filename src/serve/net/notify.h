@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   notify.h - what systemd is told.
+   What systemd is told.
 
    See notify.c. */
 #ifndef WEIR_SERVE_NET_NOTIFY_H

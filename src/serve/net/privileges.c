@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   privileges.c - becoming less than one was.
+   Becoming less than one was.
 
-   May touch: the process, the owner of our Unix sockets.  Promises: all of it or an error; no program that is started
-   later can be more.  Leaves to others: when. */
+   All of it or an error; no program that is started later can be more. */
 #include "serve/net/privileges.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   privileges.h - becoming less than one was.
+   Becoming less than one was.
 
    See privileges.c. */
 #ifndef WEIR_SERVE_NET_PRIVILEGES_H

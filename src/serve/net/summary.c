@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   summary.c - what is served, in words.
+   What is served, in words.
 
-   May touch: stdout.  Promises: addresses as they are bound.  Leaves to others: everything else. */
+   Addresses as they are bound. */
 #include "serve/net/summary.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   summary.h - what is served, in words.
+   What is served, in words.
 
    See summary.c. */
 #ifndef WEIR_SERVE_NET_SUMMARY_H

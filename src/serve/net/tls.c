@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   tls.c - the same bytes, encrypted: OpenSSL between two memories.
+   The same bytes, encrypted: OpenSSL between two memories.
 
-   May touch: the files of certificate and key, OpenSSL's own state.  Promises: TLS 1.2 or later; a connection that
-   waits has given its buffers back; a certificate is renewed without a connection being lost.  Leaves to others:
-   sockets (conn.c). */
+   TLS 1.2 or later; a connection that waits has given its buffers back; a certificate is renewed without a connection
+   being lost. */
 #include "serve/net/tls.h"
 
 #include <errno.h>

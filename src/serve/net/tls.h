@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tls.h - the same bytes, encrypted: sans IO.
+   The same bytes, encrypted: sans IO.
 
    See tls.c; tls_none.c where it is not built in. */
 #ifndef WEIR_SERVE_NET_TLS_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   tls_none.c - TLS where it was built without it: says so.
+   TLS where it was built without it: says so.
 
-   May touch: nothing.  Promises: a file that asks for TLS is refused, never served without.  Leaves to others:
-   nothing. */
+   A file that asks for TLS is refused, never served without. */
 #include <stdio.h>
 
 #include "serve/net/tls.h"

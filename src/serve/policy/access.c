@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   access.c - who may do what: passwords and free texts.
+   Who may do what: passwords and free texts.
 
-   May touch: nothing.  Promises: how long a comparison takes does not tell how far a password is right, nor which of
-   them was meant.  Leaves to others: where passwords come from (settings.c), what is refused (resp/commands.c,
-   http/gate.c, turn_limit.c). */
+   How long a comparison takes does not tell how far a password is right, nor which of them was meant. */
 #include "serve/policy/access.h"
 
 /* Looks at as many bytes as were given, and at each of them. */

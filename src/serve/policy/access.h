@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   access.h - who may do what: passwords, of which two may be valid while one follows the other, and free texts.
+   Who may do what: passwords, of which two may be valid while one follows the other, and free texts.
 
    See access.c.  A plain value: the service has one, which a reload replaces, and each worker its copy. */
 #ifndef WEIR_SERVE_POLICY_ACCESS_H

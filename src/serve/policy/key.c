@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   key.c - whom a request is counted for: the parts of its limit's key, as one text.
+   Whom a request is counted for: the parts of its limit's key, as one text.
 
        [tenant, address/64]  of  tenant "acme", address "2001:db8:1:2:3::4"   ->   acme,2001:db8:1:2::/64
 
    The key is text, so that the most refused can be read and overrides can be written.  Different parts make different
    keys: of several parts a comma inside one gets a backslash in front, and so does a backslash.
 
-   May touch: its arguments.  Promises: nothing is allocated; one address makes one key, however it was written.
-   Leaves to others: where fields come from, what the table puts in front of the key (turn_limit.c). */
+   Nothing is allocated; one address makes one key, however it was written. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   policy.c - the limits that have a name.
+   The limits that have a name.
 
        policy -> limit[i] { plan, table, parts, more } -> more { exempt, override[], plans[] }
        index of names: name -> i               index of more: key -> override
@@ -10,8 +10,7 @@
 
    A policy that follows another (policy_with) shares what is large with it, by a count of those who have it.
 
-   May touch: malloc, host's randomness.  Promises: what is published is never written; nothing is allocated by looking
-   up.  Leaves to others: who may still look at an old policy (service.c), what a key is (key.c). */
+   What is published is never written; nothing is allocated by looking up. */
 #include "serve/policy/policy.h"
 
 #include <stdlib.h>
@@ -259,10 +258,10 @@ static bool is_exempt(const struct policy_limit *limit, struct slice key)
 struct policy_verdict policy_resolve(const struct policy_limit *limit, struct slice key)
 {
     const struct policy_override *override = policy_override_of(limit, key);
-    if (override != NULL) return place_verdict(override->plan, override->table, override->shared, limit->shadow);
+    if (override != NULL) return backend_verdict(override->plan, override->table, override->shared, limit->shadow);
     if (limit->exempt_count != 0 && is_exempt(limit, key))
-        return place_verdict(&limit->more->unlimited, limit->table, NULL, limit->shadow);
-    return place_verdict(&limit->plan, limit->table, limit->shared, limit->shadow);
+        return backend_verdict(&limit->more->unlimited, limit->table, NULL, limit->shadow);
+    return backend_verdict(&limit->plan, limit->table, limit->shared, limit->shadow);
 }
 
 /* ---- another policy ---- */
@@ -271,15 +270,15 @@ struct policy_verdict policy_resolve(const struct policy_limit *limit, struct sl
 static bool read_limit(struct tables *tables, struct engine *engine, const char *text, struct policy_limit *limit,
                        weir_error *error)
 {
-    struct policy_place place;
+    struct policy_backend backend;
     if (strlen(text) > POLICY_TEXT_MAX) {
         api_fail(error, WEIR_EINVAL, "the text of a limit has at most 1024 bytes");
         return false;
     }
     if (weir_plan_parse(&limit->plan, text, WEIR_ADMIT, error) != 0) return false;
-    if (!place_for(&place, tables, limit->here ? NULL : engine, limit->away, &limit->plan, error)) return false;
-    limit->table = place.table;
-    limit->shared = place.shared;
+    if (!backend_for(&backend, tables, limit->here ? NULL : engine, limit->away, &limit->plan, error)) return false;
+    limit->table = backend.table;
+    limit->shared = backend.shared;
     return true;
 }
 
@@ -333,6 +332,6 @@ struct policy *policy_with(const struct policy *old, struct tables *tables, stru
     else memcpy(limit.name, name.bytes, name.size);
     if (!read_limit(tables, old != NULL ? old->engine : NULL, text, &limit, error)) return NULL;
     struct policy *policy = make_after(old, before, &limit, error);
-    if (policy != NULL) place_parts(policy, tables, error); /* without a part it shares one, which is counted */
+    if (policy != NULL) backend_parts(policy, tables, error); /* without a part it shares one, which is counted */
     return policy;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   policy.h - the limits that have a name: what they are, whom they are counted by, who is exempt, who has another.
+   The limits that have a name: what they are, whom they are counted by, who is exempt, who has another.
 
-   See policy.c (names, overrides, exempt networks), key.c (keys) and place.c (tables and the engine).  A policy
+   See policy.c (names, overrides, exempt networks), key.c (keys) and backend.c (tables and the engine).  A policy
    never changes once it is published: a change makes another one, and the old one goes when the last thread has let go
    of it. */
 #ifndef WEIR_SERVE_POLICY_POLICY_H
@@ -93,7 +93,7 @@ struct policy_verdict {
 };
 
 /* Where the state of a limit is kept. */
-struct policy_place {
+struct policy_backend {
     weir_table *table;           /* of a shared one: for keys that are exempt from it */
     struct engine_limit *shared; /* to be released; NULL: the table */
 };
@@ -104,27 +104,27 @@ struct policy_place {
 enum { PLACE_LOG_MAX = 8000, PLACE_TEXT_LOG_MAX = 2000 };
 
 /* May a client's text ask for this in this process? */
-bool place_check_text(const weir_plan *plan, weir_error *error);
+bool backend_check_text(const weir_plan *plan, weir_error *error);
 
 /* The engine keeps it where there is one, and where there is anything to keep.  false: see error. */
-bool place_for(struct policy_place *place, struct tables *tables, struct engine *engine, weir_away away,
-               const weir_plan *plan, weir_error *error);
+bool backend_for(struct policy_backend *backend, struct tables *tables, struct engine *engine, weir_away away,
+                 const weir_plan *plan, weir_error *error);
 
 /* [before it is published] Each limit gets a part of its table for its own keys, the same as ever for the same name.
    NULL, or the first for whose there is no memory, see error: it stays with those that have no name. */
-const struct policy_limit *place_parts(struct policy *policy, struct tables *tables, weir_error *error);
+const struct policy_limit *backend_parts(struct policy *policy, struct tables *tables, weir_error *error);
 
 /* Is what was used of one still used of the other, which has its name? */
-bool place_carries(const struct policy_limit *before, const struct policy_limit *limit);
+bool backend_carries(const struct policy_limit *before, const struct policy_limit *limit);
 
 /* So many keys with an override begin anew. */
-unsigned place_anew(const struct policy_limit *before, const struct policy_limit *limit);
+unsigned backend_anew(const struct policy_limit *before, const struct policy_limit *limit);
 
 /* The same, only looked at. */
-bool place_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error);
+bool backend_could_be(const struct tables_options *options, bool engine, const weir_plan *plan, weir_error *error);
 
-static inline struct policy_verdict place_verdict(const weir_plan *plan, weir_table *table, struct engine_limit *shared,
-                                                  bool shadow)
+static inline struct policy_verdict backend_verdict(const weir_plan *plan, weir_table *table,
+                                                    struct engine_limit *shared, bool shadow)
 {
     if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, shadow, 0};
     return (struct policy_verdict){plan, {.shared = shared}, true, shadow, 0};

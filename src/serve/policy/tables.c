@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tables.c - where the service keeps what was used.
+   Where the service keeps what was used.
 
        limits that a 16-byte slot can say      ->  slots       (gcra, and lists of it)
        all others, by the size of their state  ->  wide[size]  (64 bytes, 128 ... 1 MiB; made when first needed)
@@ -16,8 +16,7 @@
    A limit whose state grows into another size (a log of many more events) begins fresh there, as one does whose
    algorithm changes; all other changes find what was used.
 
-   May touch: malloc, the tables.  Promises: a plan that is given a table fits it; memory stays within options.  Leaves
-   to others: asking. */
+   A plan that is given a table fits it; memory stays within options. */
 #include "serve/policy/tables.h"
 
 #include <inttypes.h>

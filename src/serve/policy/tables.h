@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tables.h - where the service keeps what was used: one table of 16-byte slots for limits by gcra, and one of wide
+   Where the service keeps what was used: one table of 16-byte slots for limits by gcra, and one of wide
    slots for each size that other algorithms need, made when a limit first needs it.
 
    See tables.c. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   mac.c - HMAC (RFC 2104) around OpenSSL's SHA-256.
+   HMAC (RFC 2104) around OpenSSL's SHA-256.
 
    The states behind the two padded keys are computed once and copied for each message: two blocks less than HMAC(), and
    no allocation, which EVP_MAC and a copy of an EVP_MD_CTX have for each message and which may fail.  That takes
    SHA256_*, which OpenSSL 3 advises against but has.
 
-   May touch: malloc.  Promises: the same as HMAC() (test/unit/receipt_test.c).  Leaves to others: the secret. */
+   The same as HMAC() (test/unit/receipt_test.c). */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "serve/receipt/mac.h"
 

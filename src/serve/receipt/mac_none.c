@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   mac_none.c - in place of mac.c where weir was built without OpenSSL: there are no receipts then.
+   In place of mac.c where weir was built without OpenSSL: there are no receipts then.
 
-   May touch: nothing.  Promises: nothing is ever signed by less.  Leaves to others: nothing. */
+   Nothing is ever signed by less. */
 #include "serve/receipt/mac.h"
 
 #include <string.h>

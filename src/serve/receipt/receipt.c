@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   receipt.c - what was taken, in the client's hands: the service remembers what was settled, and only while it can be.
+   What was taken, in the client's hands: the service remembers what was settled, and only while it can be.
 
        w2 MAC MAC KEY TABLE NUMBER MADE START HEAD COST END [COST END ...] 10/s burst=20 user:42    without the blanks
 
@@ -20,8 +20,7 @@
 
    Each of these is a question that is waited for by that session alone (decide_alone).
 
-   May touch: the turn's scratch, the tables, the engine.  Promises: whatever the bytes say, no memory is allocated, and
-   nothing is given back that was not taken.  Leaves to others: how what was taken is corrected (keyed_settle). */
+   Whatever the bytes say, no memory is allocated, and nothing is given back that was not taken. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,35 +102,35 @@ static bool read_hex(const char at[DIGITS], uint64_t *number)
     return digits_of(low) == digits[0] && digits_of(high) == digits[1];
 }
 
-static struct settled *settled_of(const struct turn *turn)
+static struct settled *settled_of(const struct batch *batch)
 {
-    return tables_settled(turn->service->tables);
+    return tables_settled(batch->service->tables);
 }
 
-static uint64_t table_now_ns(const struct turn *turn)
+static uint64_t table_now_ns(const struct batch *batch)
 {
-    return turn->now_ns + turn->slots->offset_ns;
+    return batch->now_ns + batch->slots->offset_ns;
 }
 
-static uint64_t made_of(const struct turn *turn, const struct item *item, const weir_decision *decision)
+static uint64_t made_of(const struct batch *batch, const struct item *item, const weir_decision *decision)
 {
-    return item->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(turn);
+    return item->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(batch);
 }
 
 /* What new ones are signed with: those of an engine with the secret that it keeps, once that has been read. */
-static const struct mac *signer(struct turn *turn, bool shared, uint64_t *key)
+static const struct mac *signer(struct batch *batch, bool shared, uint64_t *key)
 {
-    const struct secrets *secrets = shared ? decide_secrets(turn) : NULL;
+    const struct secrets *secrets = shared ? decide_secrets(batch) : NULL;
     const bool common = secrets != NULL && secrets->mac[0] != NULL;
-    *key = common ? secrets->key[0] : settled_key(settled_of(turn));
-    return common ? secrets->mac[0] : settled_mac(settled_of(turn));
+    *key = common ? secrets->key[0] : settled_key(settled_of(batch));
+    return common ? secrets->mac[0] : settled_mac(settled_of(batch));
 }
 
 /* NULL: there is none of that number.  What services share signs nothing of a table. */
-static const struct mac *signer_of(struct turn *turn, const uint64_t number[])
+static const struct mac *signer_of(struct batch *batch, const uint64_t number[])
 {
-    if (number[KEY] == settled_key(settled_of(turn))) return settled_mac(settled_of(turn));
-    const struct secrets *secrets = number[TABLE] == 0 ? decide_secrets(turn) : NULL;
+    if (number[KEY] == settled_key(settled_of(batch))) return settled_mac(settled_of(batch));
+    const struct secrets *secrets = number[TABLE] == 0 ? decide_secrets(batch) : NULL;
     return secrets != NULL ? secrets_find(secrets, number[KEY], number[MADE]) : NULL;
 }
 
@@ -142,30 +141,30 @@ static void sign(const struct mac *mac, const uint64_t number[], unsigned count,
     mac_of(mac, number, count * sizeof number[0], text.bytes, text.size, mark);
 }
 
-static void fill_fields(const struct turn *turn, const struct item *item, const weir_decision *decision, unsigned count,
-                        uint64_t number[FIELDS])
+static void fill_fields(const struct batch *batch, const struct item *item, const weir_decision *decision,
+                        unsigned count, uint64_t number[FIELDS])
 {
     const bool shared = item->under.is_shared;
     number[TABLE] = shared ? 0 : tables_number(item->under.table);
     number[NUMBER] = item->receipt;
-    number[MADE] = made_of(turn, item, decision);
+    number[MADE] = made_of(batch, item, decision);
     number[START] = shared ? 0 : decision->start.ns + item->under.table->offset_ns;
     number[HEAD] = head_of(item->limit.size, count, decision->limit);
 }
 
-void receipt_write(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
+void receipt_write(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     uint64_t number[NUMBERS_MAX], half[2];
     uint8_t mark[MAC_SIZE];
     if (!mac_is_here() || !is_due(item, decision)) return;
-    const struct slice key = turn_key_plain(item);
+    const struct slice key = batch_key_plain(item);
     const unsigned count = item->each != NULL ? (unsigned)weir_plan_limits(item->under.plan) : 1;
     const unsigned numbers = FIELDS + 2 * count;
     const size_t text = item->limit.size + key.size;
     char *at = bytes_room(out, sizeof VERSION + MARK_DIGITS + (size_t)numbers * DIGITS + text);
     if (at == NULL) return;
-    const struct mac *mac = signer(turn, item->under.is_shared, &number[KEY]);
-    fill_fields(turn, item, decision, count, number);
+    const struct mac *mac = signer(batch, item->under.is_shared, &number[KEY]);
+    fill_fields(batch, item, decision, count, number);
     for (unsigned i = 0; i < count; i++) {
         number[FIELDS + 2 * i] = item->each != NULL ? item->each->cost[i] : item->cost;
         number[FIELDS + 2 * i + 1] = item->each != NULL ? item->each->end[i] : decision->end;
@@ -249,14 +248,14 @@ static bool fails(char problem[200], const char *words)
 }
 
 /* The limit as it is now.  Overrides and its numbers may have changed meanwhile; what was taken is time. */
-static bool find_limit(struct turn *turn, const struct receipt *receipt, struct item *item, char problem[200])
+static bool find_limit(struct batch *batch, const struct receipt *receipt, struct item *item, char problem[200])
 {
     static const char other[] = "its limit has another algorithm by now: nothing was corrected";
     const char *code = NULL;
     weir_error error;
-    if (!turn_limit(turn, receipt->limit, item, &code, &error)) return fails(problem, error.message);
+    if (!batch_limit(batch, receipt->limit, item, &code, &error)) return fails(problem, error.message);
     const uint64_t table = item->under.is_shared ? 0 : tables_number(item->under.table);
-    if (!turn_key_again(turn, receipt->key, item) || receipt->number[TABLE] != table) return fails(problem, other);
+    if (!batch_key_again(batch, receipt->key, item) || receipt->number[TABLE] != table) return fails(problem, other);
     if ((int)receipt->count == weir_plan_limits(item->under.plan)) return true;
     return fails(problem, "its limit has become another list of limits: nothing was corrected");
 }
@@ -272,39 +271,39 @@ static weir_decision decision_of(const struct receipt *receipt, const weir_table
     return decision;
 }
 
-static uint64_t window_ns(const struct turn *turn)
+static uint64_t window_ns(const struct batch *batch)
 {
-    return settled_window_ns(settled_of(turn));
+    return settled_window_ns(settled_of(batch));
 }
 
 /* Each line says twice as many as the one before: an attack does not fill the log. */
-static void tell_full(const struct turn *turn)
+static void tell_full(const struct batch *batch)
 {
     static const char words[] = "receipts are refused: too many were settled of late; table: {keys: N} gives more room";
-    const uint64_t refused = settled_refused(settled_of(turn));
+    const uint64_t refused = settled_refused(settled_of(batch));
     if ((refused & (refused - 1)) != 0) return;
-    service_say(turn->service, words);
+    service_say(batch->service, words);
     fprintf(stderr, "weir: %s\n", words);
 }
 
-static enum permit permit_here(struct turn *turn, const struct receipt *receipt)
+static enum permit permit_here(struct batch *batch, const struct receipt *receipt)
 {
     static const enum permit permit[] = {
         [SETTLED_NOW] = PERMIT_GRANTED, [SETTLED_BEFORE] = PERMIT_SPENT, [SETTLED_FULL] = PERMIT_FULL};
-    const uint64_t now_ns = table_now_ns(turn), made_ns = receipt->number[MADE];
+    const uint64_t now_ns = table_now_ns(batch), made_ns = receipt->number[MADE];
     uint8_t mark[MAC_SIZE];
-    if (made_ns < now_ns && now_ns - made_ns > window_ns(turn)) return PERMIT_OLD;
+    if (made_ns < now_ns && now_ns - made_ns > window_ns(batch)) return PERMIT_OLD;
     memcpy(mark, receipt->half, sizeof mark);
-    const enum settled_answer answer = settled_take(settled_of(turn), made_ns, mark);
-    if (answer == SETTLED_FULL) tell_full(turn);
+    const enum settled_answer answer = settled_take(settled_of(batch), made_ns, mark);
+    if (answer == SETTLED_FULL) tell_full(batch);
     return permit[answer];
 }
 
-static void correct_here(const struct turn *turn, const struct receipt *receipt, const struct item *item,
+static void correct_here(const struct batch *batch, const struct receipt *receipt, const struct item *item,
                          const uint64_t used[])
 {
     weir_decision decision = decision_of(receipt, item->under.table);
-    keyed_settle(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, turn->now_ns,
+    keyed_settle(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, batch->now_ns,
                  &decision, receipt->cost, used, receipt->end);
 }
 
@@ -324,7 +323,7 @@ static bool is_ours(const struct mac *mac, const struct receipt *receipt, char p
     return is_genuine(mac, receipt) || fails(problem, receipt->number[TABLE] == 0 ? shared : here);
 }
 
-static void answer_permit(struct turn *turn, struct session *session, const struct receipt_used *used,
+static void answer_permit(struct batch *batch, struct session *session, const struct receipt_used *used,
                           enum permit permit)
 {
     static const char *const words[] = {
@@ -335,12 +334,12 @@ static void answer_permit(struct turn *turn, struct session *session, const stru
     const enum receipt_result result = permit == PERMIT_GRANTED ? RECEIPT_SETTLED
                                        : permit == PERMIT_SPENT ? RECEIPT_AGAIN
                                                                 : RECEIPT_REFUSED;
-    used->answer(turn, session, used->detail, result, result == RECEIPT_REFUSED ? words[permit] : NULL);
+    used->answer(batch, session, used->detail, result, result == RECEIPT_REFUSED ? words[permit] : NULL);
 }
 
-static void refuse(struct turn *turn, struct session *session, const struct receipt_used *used, const char *problem)
+static void refuse(struct batch *batch, struct session *session, const struct receipt_used *used, const char *problem)
 {
-    used->answer(turn, session, used->detail, RECEIPT_REFUSED, problem);
+    used->answer(batch, session, used->detail, RECEIPT_REFUSED, problem);
 }
 
 /* ---- by an engine: what is known while it has not answered ---- */
@@ -353,20 +352,21 @@ struct pending {
 };
 
 /* Asks the engine for it; without memory nobody is asked. */
-static void ask_engine(struct turn *turn, struct session *session, struct pending *pending, struct decide_alone *alone)
+static void ask_engine(struct batch *batch, struct session *session, struct pending *pending,
+                       struct decide_alone *alone)
 {
     if (pending == NULL) return;
     alone->memory = pending;
-    decide_alone(turn, session, alone);
+    decide_alone(batch, session, alone);
 }
 
 /* NULL: no memory, which was told. */
-static struct pending *keep(struct turn *turn, struct session *session, struct slice text,
+static struct pending *keep(struct batch *batch, struct session *session, struct slice text,
                             const struct receipt_used *used)
 {
     struct pending *pending = malloc(sizeof *pending + text.size);
     if (pending == NULL) {
-        answer_permit(turn, session, used, PERMIT_UNKNOWN);
+        answer_permit(batch, session, used, PERMIT_UNKNOWN);
         return NULL;
     }
     *pending = (struct pending){.used = *used, .size = text.size};
@@ -374,29 +374,29 @@ static struct pending *keep(struct turn *turn, struct session *session, struct s
     return pending;
 }
 
-static void hear_settled(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+static void hear_settled(struct batch *batch, struct session *session, const weir_engine_ask *ask, void **memory)
 {
     const struct pending *pending = *memory;
     const bool done = ask->from == WEIR_FROM_ENGINE && ask->decision.verdict == WEIR_ALLOW;
-    answer_permit(turn, session, &pending->used, done ? PERMIT_GRANTED : PERMIT_UNKNOWN);
+    answer_permit(batch, session, &pending->used, done ? PERMIT_GRANTED : PERMIT_UNKNOWN);
 }
 
 /* Its limit may be another one by now, or be kept here. */
-static void correct_shared(struct turn *turn, struct session *session, struct pending *pending,
+static void correct_shared(struct batch *batch, struct session *session, struct pending *pending,
                            const struct receipt *receipt)
 {
     char problem[200];
     struct item item = item_start(NULL, NULL);
-    if (!find_limit(turn, receipt, &item, problem)) {
-        refuse(turn, session, &pending->used, problem);
+    if (!find_limit(batch, receipt, &item, problem)) {
+        refuse(batch, session, &pending->used, problem);
         free(pending);
         return;
     }
     memcpy(pending->cost, receipt->cost, sizeof pending->cost);
-    ask_engine(turn, session, pending,
+    ask_engine(batch, session, pending,
                &(struct decide_alone){.ask = {.verb = WEIR_ASK_SETTLE,
                                               .limit = engine_limit_inside(item.under.shared),
-                                              .key = decide_shared_key(turn, &item),
+                                              .key = decide_shared_key(batch, &item),
                                               .cost = pending->cost,
                                               .costs = receipt->count,
                                               .actual = pending->used.actual,
@@ -405,14 +405,14 @@ static void correct_shared(struct turn *turn, struct session *session, struct pe
                                       .then = hear_settled});
 }
 
-static bool is_too_old(const struct turn *turn, const struct receipt *receipt, uint64_t now_us)
+static bool is_too_old(const struct batch *batch, const struct receipt *receipt, uint64_t now_us)
 {
     const uint64_t made_us = receipt->number[MADE];
-    return made_us < now_us && now_us - made_us > window_ns(turn) / 1000;
+    return made_us < now_us && now_us - made_us > window_ns(batch) / 1000;
 }
 
 /* Whoever gets the one permit learns the engine's time with it. */
-static void hear_permit(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+static void hear_permit(struct batch *batch, struct session *session, const weir_engine_ask *ask, void **memory)
 {
     struct pending *pending = *memory;
     struct receipt receipt;
@@ -420,17 +420,17 @@ static void hear_permit(struct turn *turn, struct session *session, const weir_e
     if (ask->from != WEIR_FROM_ENGINE || !read_receipt((struct slice){pending->text, pending->size}, &receipt))
         permit = PERMIT_UNKNOWN;
     else if (ask->decision.verdict != WEIR_ALLOW) permit = PERMIT_SPENT;
-    else if (is_too_old(turn, &receipt, ask->decision.end)) permit = PERMIT_OLD;
+    else if (is_too_old(batch, &receipt, ask->decision.end)) permit = PERMIT_OLD;
     if (permit != PERMIT_GRANTED) {
-        answer_permit(turn, session, &pending->used, permit);
+        answer_permit(batch, session, &pending->used, permit);
         return;
     }
     *memory = NULL;
-    correct_shared(turn, session, pending, &receipt);
+    correct_shared(batch, session, pending, &receipt);
 }
 
 /* No name begins with "~". */
-static void ask_permit(struct turn *turn, struct session *session, struct slice text, const struct receipt *receipt,
+static void ask_permit(struct batch *batch, struct session *session, struct slice text, const struct receipt *receipt,
                        const struct receipt_used *used)
 {
     static const char before[] = "~settled|";
@@ -439,13 +439,13 @@ static void ask_permit(struct turn *turn, struct session *session, struct slice 
     memcpy(key, before, sizeof before);
     write_hex(key + sizeof before - 1, receipt->half[0]);
     write_hex(key + sizeof before - 1 + DIGITS, receipt->half[1]);
-    snprintf(limit, sizeof limit, "1/%llus burst=1", (unsigned long long)((window_ns(turn) + 999999999) / 1000000000));
-    if (!plans_text(turn, slice_of(limit), &under, NULL) || !under.is_shared) {
-        answer_permit(turn, session, used, PERMIT_UNKNOWN);
+    snprintf(limit, sizeof limit, "1/%llus burst=1", (unsigned long long)((window_ns(batch) + 999999999) / 1000000000));
+    if (!plans_text(batch, slice_of(limit), &under, NULL) || !under.is_shared) {
+        answer_permit(batch, session, used, PERMIT_UNKNOWN);
         return;
     }
     ask_engine(
-        turn, session, keep(turn, session, text, used),
+        batch, session, keep(batch, session, text, used),
         &(struct decide_alone){
             .ask = {.verb = WEIR_ASK_TAKE, .limit = engine_limit_inside(under.shared), .key = {key, sizeof key - 1}},
             .shared = under.shared,
@@ -454,47 +454,47 @@ static void ask_permit(struct turn *turn, struct session *session, struct slice 
 
 /* ---- the whole ---- */
 
-static void settle_known(struct turn *turn, struct session *session, struct slice text, const struct receipt *receipt,
+static void settle_known(struct batch *batch, struct session *session, struct slice text, const struct receipt *receipt,
                          const struct receipt_used *used)
 {
     struct item item = item_start(session, NULL);
     struct receipt_used all = *used;
     char problem[200];
-    if (!is_ours(signer_of(turn, receipt->number), receipt, problem) || !find_limit(turn, receipt, &item, problem) ||
-        !turn_costs(&item, used->count, problem)) {
-        refuse(turn, session, used, problem);
+    if (!is_ours(signer_of(batch, receipt->number), receipt, problem) || !find_limit(batch, receipt, &item, problem) ||
+        !batch_costs(&item, used->count, problem)) {
+        refuse(batch, session, used, problem);
         return;
     }
     for (unsigned i = 0; i < receipt->count; i++) all.actual[i] = used->actual[used->count == 1 ? 0 : i];
     if (item.under.is_shared) {
-        ask_permit(turn, session, text, receipt, &all);
+        ask_permit(batch, session, text, receipt, &all);
         return;
     }
-    const enum permit permit = permit_here(turn, receipt);
-    if (permit == PERMIT_GRANTED) correct_here(turn, receipt, &item, all.actual);
-    answer_permit(turn, session, used, permit);
+    const enum permit permit = permit_here(batch, receipt);
+    if (permit == PERMIT_GRANTED) correct_here(batch, receipt, &item, all.actual);
+    answer_permit(batch, session, used, permit);
 }
 
-static void hear_secret(struct turn *turn, struct session *session, const weir_engine_ask *ask, void **memory)
+static void hear_secret(struct batch *batch, struct session *session, const weir_engine_ask *ask, void **memory)
 {
     struct pending *pending = *memory;
     const struct slice text = {pending->text, pending->size};
     struct receipt receipt;
     (void)ask; /* the engine that is away has the same secrets as before */
-    if (read_receipt(text, &receipt)) settle_known(turn, session, text, &receipt, &pending->used);
+    if (read_receipt(text, &receipt)) settle_known(batch, session, text, &receipt, &pending->used);
 }
 
-void receipt_settle(struct turn *turn, struct session *session, struct slice text, const struct receipt_used *used)
+void receipt_settle(struct batch *batch, struct session *session, struct slice text, const struct receipt_used *used)
 {
     struct receipt receipt;
     char problem[200];
-    turn_settle_queue(turn);
+    batch_settle_queue(batch);
     if (!is_receipt(text, &receipt, problem)) {
-        refuse(turn, session, used, problem);
-    } else if (receipt.number[TABLE] == 0 && signer_of(turn, receipt.number) == NULL && decide_secrets_again(turn)) {
-        ask_engine(turn, session, keep(turn, session, text, used),
+        refuse(batch, session, used, problem);
+    } else if (receipt.number[TABLE] == 0 && signer_of(batch, receipt.number) == NULL && decide_secrets_again(batch)) {
+        ask_engine(batch, session, keep(batch, session, text, used),
                    &(struct decide_alone){.ask = {.verb = WEIR_ASK_SECRET}, .then = hear_secret});
     } else {
-        settle_known(turn, session, text, &receipt, used);
+        settle_known(batch, session, text, &receipt, used);
     }
 }

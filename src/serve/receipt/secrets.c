@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   secrets.c - what services that share an engine sign their receipts with.
+   What services that share an engine sign their receipts with.
 
        NEW                    64 hexadecimal digits, or any word of 32 characters or more
        NEW OLD SECONDS        NEW took OLD's place then, in seconds since 1970; without OLD there was none
@@ -7,7 +7,7 @@
    Services notice that within a minute (decide.c), and OLD signs until they have: so it counts for what was made until
    SECONDS and two minutes.  What is older than the time for settling nobody settles, so that OLD ends by itself.
 
-   May touch: malloc.  Promises: a secret's number tells nothing of it.  Leaves to others: where the text is kept. */
+   A secret's number tells nothing of it. */
 #include "serve/receipt/secrets.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   secrets.h - what services that share an engine sign their receipts with: the secret that the engine keeps, and for a
+   What services that share an engine sign their receipts with: the secret that the engine keeps, and for a
    while the one before it.
 
    See secrets.c. */

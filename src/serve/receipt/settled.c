@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   settled.c - which receipts have been settled.
+   Which receipts have been settled.
 
        header page | half 0: words | half 1: words             word: | window, 24 bits | mark, 40 |     0: empty
 
@@ -13,8 +13,7 @@
    chooses where they go.  Two different ones agree in 40 bits and in their place once in 2^33 settles: one is then
    taken for settled, and gives nothing back.
 
-   May touch: its memory or file.  Promises: a receipt settles once; memory never grows.  Leaves to others: whether a
-   receipt is genuine and young enough (receipt.c). */
+   A receipt settles once; memory never grows. */
 #include "serve/receipt/settled.h"
 
 #include <errno.h>

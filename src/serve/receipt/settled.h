@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   settled.h - which receipts have been settled, for as long as they can be; and the secret that signs them.
+   Which receipts have been settled, for as long as they can be; and the secret that signs them.
 
    See settled.c. */
 #ifndef WEIR_SERVE_RECEIPT_SETTLED_H

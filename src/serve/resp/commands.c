@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   commands.c - a command in the protocol of Redis: which there are, who may say them, what is said of others.
+   A command in the protocol of Redis: which there are, who may say them, what is said of others.
 
-   May touch: the turn and the session.  Promises: each command gets one answer, in its place; before the password
-   nothing is asked of a table.  Leaves to others: each command (see parts.h). */
+   Each command gets one answer, in its place; before the password nothing is asked of a table. */
 #include "serve/resp/parts.h"
 
 #include <stdarg.h>
@@ -52,40 +51,40 @@ const struct resp_row *resp_row_find(struct slice name)
 
 /* ---- answers ---- */
 
-struct bytes *resp_reply(struct turn *turn, struct session *session)
+struct bytes *resp_reply(struct batch *batch, struct session *session)
 {
-    return turn_reply(turn, session, TURN_REPLY);
+    return batch_reply(batch, session, BATCH_REPLY);
 }
 
-void resp_ok(struct turn *turn, struct session *session)
+void resp_ok(struct batch *batch, struct session *session)
 {
-    resp_simple(resp_reply(turn, session), "OK");
+    resp_simple(resp_reply(batch, session), "OK");
 }
 
-static void note(struct turn *turn, const char *text)
+static void note(struct batch *batch, const char *text)
 {
     char line[NOTES_LINE_MAX];
-    if (!notes_may_add(turn)) return;
+    if (!notes_may_add(batch)) return;
     snprintf(line, sizeof line, "RESP: %.380s", text);
-    notes_add(turn, line);
+    notes_add(batch, line);
 }
 
-static void refuse(struct turn *turn, struct session *session, const char *text)
+static void refuse(struct batch *batch, struct session *session, const char *text)
 {
-    turn_settle_queue(turn);
-    resp_error(resp_reply(turn, session), slice_of(text));
-    stats_add(&turn->stats->errors, 1);
+    batch_settle_queue(batch);
+    resp_error(resp_reply(batch, session), slice_of(text));
+    stats_add(&batch->stats->errors, 1);
 }
 
-void resp_refuse(struct turn *turn, struct session *session, const char *format, ...)
+void resp_refuse(struct batch *batch, struct session *session, const char *format, ...)
 {
     char text[400];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    refuse(turn, session, text);
-    note(turn, text);
+    refuse(batch, session, text);
+    note(batch, text);
 }
 
 const char *resp_shown(struct slice slice, char shown[RESP_SHOWN + 4])
@@ -99,15 +98,15 @@ const char *resp_shown(struct slice slice, char shown[RESP_SHOWN + 4])
     return shown;
 }
 
-void resp_refuse_limit(struct turn *turn, struct session *session, const char *code, const weir_error *error)
+void resp_refuse_limit(struct batch *batch, struct session *session, const char *code, const weir_error *error)
 {
-    if (error->column > 0) resp_refuse(turn, session, "%s col %d: %s", code, error->column, error->message);
-    else resp_refuse(turn, session, "%s %s", code, error->message);
+    if (error->column > 0) resp_refuse(batch, session, "%s col %d: %s", code, error->column, error->message);
+    else resp_refuse(batch, session, "%s %s", code, error->message);
 }
 
 /* As Redis says it, so that clients know it again.  Its arguments are in no log: it may be AUTH
    misspelled. */
-static void refuse_unknown(struct turn *turn, struct session *session, const struct resp_command *command)
+static void refuse_unknown(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     char name[RESP_SHOWN + 4], argument[RESP_SHOWN + 4], beginning[160] = "", text[400];
     size_t size = 0;
@@ -117,22 +116,22 @@ static void refuse_unknown(struct turn *turn, struct session *session, const str
     }
     resp_shown(command->argument[0], name);
     snprintf(text, sizeof text, "ERR unknown command '%s', with args beginning with: %s", name, beginning);
-    refuse(turn, session, text);
+    refuse(batch, session, text);
     snprintf(text, sizeof text, "ERR unknown command '%s'", name);
-    note(turn, text);
+    note(batch, text);
 }
 
 /* row NULL: an unknown command. */
-static bool may_run(const struct turn *turn, const struct session *session, const struct resp_row *row)
+static bool may_run(const struct batch *batch, const struct session *session, const struct resp_row *row)
 {
-    return turn_knows(turn, session) || (row != NULL && row->before_auth);
+    return batch_knows(batch, session) || (row != NULL && row->before_auth);
 }
 
-bool resp_may_change(struct turn *turn, struct session *session)
+bool resp_may_change(struct batch *batch, struct session *session)
 {
-    if (turn_may_change(turn, session, session->admin)) return true;
-    resp_refuse(turn, session,
-                access_has_admin(&turn->access)
+    if (batch_may_change(batch, session, session->admin)) return true;
+    resp_refuse(batch, session,
+                access_has_admin(&batch->access)
                     ? "NOPERM changing limits and forgetting keys needs the admin's password: AUTH admin PASSWORD"
                     : "NOPERM limits are changed and keys forgotten over a Unix socket, or with admin_password in "
                       "weir.yaml and AUTH admin PASSWORD");
@@ -166,30 +165,30 @@ static const char *example_of(const struct resp_row *row)
     return "";
 }
 
-static void refuse_arity(struct turn *turn, struct session *session, const struct resp_row *row)
+static void refuse_arity(struct batch *batch, struct session *session, const struct resp_row *row)
 {
     char lower[RESP_SHOWN];
-    resp_refuse(turn, session, "ERR wrong number of arguments for '%s' command%s", resp_lower(row->name, lower),
+    resp_refuse(batch, session, "ERR wrong number of arguments for '%s' command%s", resp_lower(row->name, lower),
                 example_of(row));
 }
 
-bool resp_command(struct turn *turn, struct session *session, const struct resp_command *command)
+bool resp_command(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     const struct resp_row *row = resp_row_find(command->argument[0]);
     if (row == NULL || !row->queued) {
-        turn_works(turn, TURN_OTHER_WORK);
-        turn_settle_queue(turn);
+        batch_works(batch, BATCH_OTHER_WORK);
+        batch_settle_queue(batch);
     }
     if (session->parked != 0) return false;
-    stats_add(&turn->stats->commands, 1);
-    if (!may_run(turn, session, row)) {
-        resp_refuse(turn, session, "NOAUTH Authentication required: AUTH, as weir.yaml or WEIR_PASSWORD has it.");
+    stats_add(&batch->stats->commands, 1);
+    if (!may_run(batch, session, row)) {
+        resp_refuse(batch, session, "NOAUTH Authentication required: AUTH, as weir.yaml or WEIR_PASSWORD has it.");
     } else if (row == NULL) {
-        refuse_unknown(turn, session, command);
+        refuse_unknown(batch, session, command);
     } else if (!fits(row, command->count)) {
-        refuse_arity(turn, session, row);
+        refuse_arity(batch, session, row);
     } else {
-        row->run(turn, session, command);
+        row->run(batch, session, command);
     }
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   limit.c - WEIR.LIMIT: limits that have a name, while the service runs.
+   WEIR.LIMIT: limits that have a name, while the service runs.
 
        WEIR.LIMIT [LIST]           all of them: name, canonical text
        WEIR.LIMIT GET name         the text
@@ -8,8 +8,7 @@
 
    What is set here lasts until the service stops or reads its file again.
 
-   May touch: the turn, the service's policy.  Promises: who has set a name finds it with the next command.  Leaves to
-   others: what may be a name or a text (policy.c). */
+   Who has set a name finds it with the next command. */
 #include "serve/resp/parts.h"
 
 #include <stdio.h>
@@ -23,68 +22,68 @@ static void add_text(struct bytes *out, const weir_plan *plan)
     resp_bulk(out, slice_of(text));
 }
 
-static void list(struct turn *turn, struct session *session)
+static void list(struct batch *batch, struct session *session)
 {
-    const unsigned count = turn->policy != NULL ? turn->policy->limit_count : 0;
-    struct bytes *out = turn_reply(turn, session, TURN_REPLY + (size_t)count * LISTED_MAX);
+    const unsigned count = batch->policy != NULL ? batch->policy->limit_count : 0;
+    struct bytes *out = batch_reply(batch, session, BATCH_REPLY + (size_t)count * LISTED_MAX);
     resp_map(out, session->resp_version, count);
     for (unsigned i = 0; i < count; i++) {
-        resp_bulk(out, slice_of(turn->policy->limit[i].name));
-        add_text(out, &turn->policy->limit[i].plan);
+        resp_bulk(out, slice_of(batch->policy->limit[i].name));
+        add_text(out, &batch->policy->limit[i].plan);
     }
 }
 
-static void get(struct turn *turn, struct session *session, struct slice name)
+static void get(struct batch *batch, struct session *session, struct slice name)
 {
     const char *code = NULL;
     weir_error error;
     struct item item = item_start(session, NULL);
-    if (turn_limit(turn, name, &item, &code, &error)) {
-        add_text(turn_reply(turn, session, LISTED_MAX), item.under.plan);
+    if (batch_limit(batch, name, &item, &code, &error)) {
+        add_text(batch_reply(batch, session, LISTED_MAX), item.under.plan);
     } else {
-        resp_refuse_limit(turn, session, code, &error);
+        resp_refuse_limit(batch, session, code, &error);
     }
 }
 
 /* text NULL: removes it. */
-static void define(struct turn *turn, struct session *session, struct slice name, const char *text)
+static void define(struct batch *batch, struct session *session, struct slice name, const char *text)
 {
     weir_error error;
-    if (!resp_may_change(turn, session)) return;
-    const bool known = turn->policy != NULL && policy_find(turn->policy, name) != NULL;
-    if (service_define(turn->service, name, text, &error) != 0) {
-        resp_refuse_limit(turn, session, text == NULL && !known ? "NOLIMIT" : "BADLIMIT", &error);
+    if (!resp_may_change(batch, session)) return;
+    const bool known = batch->policy != NULL && policy_find(batch->policy, name) != NULL;
+    if (service_define(batch->service, name, text, &error) != 0) {
+        resp_refuse_limit(batch, session, text == NULL && !known ? "NOLIMIT" : "BADLIMIT", &error);
         return;
     }
-    turn_look_at_policy(turn);
-    resp_ok(turn, session);
+    batch_look_at_policy(batch);
+    resp_ok(batch, session);
 }
 
-static void set(struct turn *turn, struct session *session, struct slice name, struct slice given)
+static void set(struct batch *batch, struct session *session, struct slice name, struct slice given)
 {
     char text[POLICY_TEXT_MAX + 1];
     if (given.size > POLICY_TEXT_MAX || slice_has(given, '\0')) {
-        resp_refuse(turn, session,
+        resp_refuse(batch, session,
                     "BADLIMIT the text of a limit has at most %d bytes, and no byte that is 0; such as 10/s",
                     POLICY_TEXT_MAX);
         return;
     }
     memcpy(text, given.bytes, given.size);
     text[given.size] = '\0';
-    define(turn, session, name, text);
+    define(batch, session, name, text);
 }
 
-void resp_limit(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_limit(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     const struct slice *argument = command->argument;
-    turn_works(turn, TURN_LONG_WORK);
+    batch_works(batch, BATCH_LONG_WORK);
     const struct slice what = command->count > 1 ? argument[1] : slice_of("LIST");
-    if (command->count <= 2 && resp_is(what, "LIST")) list(turn, session);
-    else if (command->count == 3 && resp_is(what, "GET")) get(turn, session, argument[2]);
-    else if (command->count == 3 && resp_is(what, "DEL")) define(turn, session, argument[2], NULL);
-    else if (command->count == 4 && resp_is(what, "SET")) set(turn, session, argument[2], argument[3]);
+    if (command->count <= 2 && resp_is(what, "LIST")) list(batch, session);
+    else if (command->count == 3 && resp_is(what, "GET")) get(batch, session, argument[2]);
+    else if (command->count == 3 && resp_is(what, "DEL")) define(batch, session, argument[2], NULL);
+    else if (command->count == 4 && resp_is(what, "SET")) set(batch, session, argument[2], argument[3]);
     else
-        resp_refuse(turn, session,
+        resp_refuse(batch, session,
                     "ERR expected WEIR.LIMIT LIST, GET name, SET name text or DEL name; "
                     "for example WEIR.LIMIT SET api '60 requests/min'");
 }

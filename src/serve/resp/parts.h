@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   parts.h - the commands, and what they have in common.
+   The commands, and what they have in common.
 
        commands.c   which there are, who may say them, what is said of others
        throttle.c   CL.THROTTLE
@@ -18,7 +18,7 @@ struct resp_row {
     size_t size; /* of the name */
     int arity;   /* with its name; below 0: at least so many */
     bool queued, before_auth;
-    void (*run)(struct turn *turn, struct session *session, const struct resp_command *command);
+    void (*run)(struct batch *batch, struct session *session, const struct resp_command *command);
     const char *flags, *summary; /* flags: one word */
     int key;                     /* which argument is one; 0: none */
 };
@@ -27,12 +27,12 @@ struct resp_row {
 const struct resp_row *resp_rows(unsigned *count);
 const struct resp_row *resp_row_find(struct slice name); /* NULL: there is none */
 
-/* Where to write the answer to what is no question: TURN_REPLY bytes. */
-struct bytes *resp_reply(struct turn *turn, struct session *session);
-void resp_ok(struct turn *turn, struct session *session);
+/* Where to write the answer to what is no question: BATCH_REPLY bytes. */
+struct bytes *resp_reply(struct batch *batch, struct session *session);
+void resp_ok(struct batch *batch, struct session *session);
 
 /* Answers "-CODE what" behind all that is queued, at most 400 bytes of it. */
-void resp_refuse(struct turn *turn, struct session *session, const char *format, ...)
+void resp_refuse(struct batch *batch, struct session *session, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* At most so many bytes of it as %.*s wants them, without those that no text has. */
@@ -43,13 +43,13 @@ const char *resp_shown(struct slice slice, char shown[RESP_SHOWN + 4]);
 const char *resp_lower(const char *name, char lower[RESP_SHOWN]);
 
 /* false: it has been refused. */
-bool resp_may_change(struct turn *turn, struct session *session);
+bool resp_may_change(struct batch *batch, struct session *session);
 
-/* What turn_limit says is wrong. */
-void resp_refuse_limit(struct turn *turn, struct session *session, const char *code, const weir_error *error);
+/* What batch_limit says is wrong. */
+void resp_refuse_limit(struct batch *batch, struct session *session, const char *code, const weir_error *error);
 
 /* ---- each is a row ---- */
-typedef void resp_run(struct turn *turn, struct session *session, const struct resp_command *command);
+typedef void resp_run(struct batch *batch, struct session *session, const struct resp_command *command);
 resp_run resp_throttle;
 resp_run resp_take, resp_charge, resp_settle, resp_forget;
 resp_run resp_limit;

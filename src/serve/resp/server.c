@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   server.c - what clients ask a server of Redis about itself: INFO, COMMAND, CONFIG GET, DBSIZE.
+   What clients ask a server of Redis about itself: INFO, COMMAND, CONFIG GET, DBSIZE.
 
    Clients look at redis_version to know what they may say; they are told the one whose commands are here.
 
-   May touch: the turn, the counters of all workers.  Promises: nothing is changed.  Leaves to others: what is counted
-   (stats.c), the other ways to ask for it (metrics.c). */
+   Nothing is changed. */
 #include "serve/resp/parts.h"
 
 #include <stdio.h>
@@ -36,9 +35,9 @@ static void add_word(struct bytes *out, const char *name, const char *value)
     bytes_text(out, "\r\n");
 }
 
-static void add_server(struct turn *turn, struct bytes *out)
+static void add_server(struct batch *batch, struct bytes *out)
 {
-    const uint64_t up_s = (turn->now_ns - turn->service->started_ns) / SECOND_NS;
+    const uint64_t up_s = (batch->now_ns - batch->service->started_ns) / SECOND_NS;
     add_word(out, "redis_version", redis_version);
     add_word(out, "redis_mode", "standalone");
     add_word(out, "weir_version", weir_version());
@@ -46,26 +45,26 @@ static void add_server(struct turn *turn, struct bytes *out)
     add_field(out, "uptime_in_days", up_s / DAY_S);
 }
 
-static void add_clients(struct turn *turn, struct bytes *out)
+static void add_clients(struct batch *batch, struct bytes *out)
 {
     struct sums_crew crew;
     struct sums sums;
-    sums_crew(&crew, turn->service);
+    sums_crew(&crew, batch->service);
     sums_of_all(&crew, &sums);
     add_field(out, "connected_clients", sums_less(sums.connections_opened, sums.connections_closed));
 }
 
-static void add_persistence(struct turn *turn, struct bytes *out)
+static void add_persistence(struct batch *batch, struct bytes *out)
 {
-    (void)turn;
+    (void)batch;
     add_field(out, "loading", 0);
 }
 
-static void add_stats(struct turn *turn, struct bytes *out)
+static void add_stats(struct batch *batch, struct bytes *out)
 {
     struct sums_crew crew;
     struct sums sums;
-    sums_crew(&crew, turn->service);
+    sums_crew(&crew, batch->service);
     sums_of_all(&crew, &sums);
     struct sums_limit all = sums_of_gone(&crew);
     all.denied += all.never;
@@ -87,18 +86,18 @@ static void add_stats(struct turn *turn, struct bytes *out)
     add_field(out, "permits_granted", all.permits);
 }
 
-static void add_replication(struct turn *turn, struct bytes *out)
+static void add_replication(struct batch *batch, struct bytes *out)
 {
-    (void)turn;
+    (void)batch;
     add_word(out, "role", "master");
     add_field(out, "connected_slaves", 0);
 }
 
-static void add_table(struct turn *turn, struct bytes *out)
+static void add_table(struct batch *batch, struct bytes *out)
 {
     weir_table_stats stats = {0};
-    series_table(turn->service, &stats);
-    add_field(out, "limits_with_a_name", turn->policy != NULL ? turn->policy->limit_count : 0);
+    series_table(batch->service, &stats);
+    add_field(out, "limits_with_a_name", batch->policy != NULL ? batch->policy->limit_count : 0);
     add_field(out, "keys_live", stats.keys_live);
     add_field(out, "keys_max", stats.keys_max);
     add_field(out, "table_bytes", stats.bytes);
@@ -109,7 +108,7 @@ static void add_table(struct turn *turn, struct bytes *out)
 
 static const struct section {
     const char *name, *title;
-    void (*add)(struct turn *turn, struct bytes *out);
+    void (*add)(struct batch *batch, struct bytes *out);
 } sections[] = {
     {"SERVER", "Server", add_server},
     {"CLIENTS", "Clients", add_clients},
@@ -130,10 +129,10 @@ static bool is_wanted(const struct resp_command *command, const char *name)
     return command->count == 1;
 }
 
-void resp_info(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_info(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     char memory[INFO_MAX];
-    turn_works(turn, TURN_LONG_WORK);
+    batch_works(batch, BATCH_LONG_WORK);
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         if (!is_wanted(command, sections[i].name)) continue;
@@ -141,9 +140,9 @@ void resp_info(struct turn *turn, struct session *session, const struct resp_com
         bytes_text(&text, "# ");
         bytes_text(&text, sections[i].title);
         bytes_text(&text, "\r\n");
-        sections[i].add(turn, &text);
+        sections[i].add(batch, &text);
     }
-    resp_bulk(turn_reply(turn, session, TURN_REPLY + INFO_MAX), bytes_slice(&text));
+    resp_bulk(batch_reply(batch, session, BATCH_REPLY + INFO_MAX), bytes_slice(&text));
 }
 
 /* ---- COMMAND ---- */
@@ -181,28 +180,28 @@ static void add_docs(struct bytes *out, unsigned version, const struct resp_row 
     resp_bulk(out, slice_of("generic"));
 }
 
-static void list_all(struct turn *turn, struct session *session)
+static void list_all(struct batch *batch, struct session *session)
 {
     unsigned count;
     const struct resp_row *rows = resp_rows(&count);
-    struct bytes *out = turn_reply(turn, session, (size_t)(count + 1) * COMMAND_MAX);
+    struct bytes *out = batch_reply(batch, session, (size_t)(count + 1) * COMMAND_MAX);
     resp_array(out, count);
     for (unsigned i = 0; i < count; i++) add_command(out, &rows[i]);
 }
 
-static void list_docs(struct turn *turn, struct session *session)
+static void list_docs(struct batch *batch, struct session *session)
 {
     unsigned count;
     const struct resp_row *rows = resp_rows(&count);
-    struct bytes *out = turn_reply(turn, session, (size_t)(count + 1) * COMMAND_MAX);
+    struct bytes *out = batch_reply(batch, session, (size_t)(count + 1) * COMMAND_MAX);
     resp_map(out, session->resp_version, count);
     for (unsigned i = 0; i < count; i++) add_docs(out, session->resp_version, &rows[i]);
 }
 
 /* Those that were asked for; nothing in the place of one that is unknown. */
-static void list_some(struct turn *turn, struct session *session, const struct resp_command *command)
+static void list_some(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    struct bytes *out = turn_reply(turn, session, (size_t)command->count * COMMAND_MAX);
+    struct bytes *out = batch_reply(batch, session, (size_t)command->count * COMMAND_MAX);
     resp_array(out, command->count - 2);
     for (unsigned i = 2; i < command->count; i++) {
         const struct resp_row *row = resp_row_find(command->argument[i]);
@@ -211,9 +210,9 @@ static void list_some(struct turn *turn, struct session *session, const struct r
     }
 }
 
-static void docs_of_some(struct turn *turn, struct session *session, const struct resp_command *command)
+static void docs_of_some(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    struct bytes *out = turn_reply(turn, session, (size_t)command->count * COMMAND_MAX);
+    struct bytes *out = batch_reply(batch, session, (size_t)command->count * COMMAND_MAX);
     size_t known = 0;
     for (unsigned i = 2; i < command->count; i++) known += resp_row_find(command->argument[i]) != NULL;
     resp_map(out, session->resp_version, known);
@@ -223,20 +222,20 @@ static void docs_of_some(struct turn *turn, struct session *session, const struc
     }
 }
 
-void resp_list_commands(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_list_commands(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     const struct slice what = command->count > 1 ? command->argument[1] : slice_of("");
     const bool some = command->count > 2;
-    turn_works(turn, TURN_LONG_WORK);
+    batch_works(batch, BATCH_LONG_WORK);
     unsigned count;
     resp_rows(&count);
-    if (command->count == 1 || (resp_is(what, "INFO") && !some)) list_all(turn, session);
-    else if (resp_is(what, "INFO")) list_some(turn, session, command);
-    else if (resp_is(what, "DOCS") && some) docs_of_some(turn, session, command);
-    else if (resp_is(what, "DOCS")) list_docs(turn, session);
-    else if (resp_is(what, "COUNT") && !some) resp_integer(resp_reply(turn, session), count);
+    if (command->count == 1 || (resp_is(what, "INFO") && !some)) list_all(batch, session);
+    else if (resp_is(what, "INFO")) list_some(batch, session, command);
+    else if (resp_is(what, "DOCS") && some) docs_of_some(batch, session, command);
+    else if (resp_is(what, "DOCS")) list_docs(batch, session);
+    else if (resp_is(what, "COUNT") && !some) resp_integer(resp_reply(batch, session), count);
     else
-        resp_refuse(turn, session,
+        resp_refuse(batch, session,
                     "ERR unknown subcommand: expected COMMAND, COMMAND COUNT, INFO [name ...] or DOCS "
                     "[name ...]");
 }
@@ -244,15 +243,15 @@ void resp_list_commands(struct turn *turn, struct session *session, const struct
 /* ---- what else clients ask ---- */
 
 /* redis-benchmark asks for these two; there is nothing like them here. */
-void resp_config(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_config(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     if (command->count != 3 || !resp_is(command->argument[1], "GET")) {
-        resp_refuse(turn, session,
+        resp_refuse(batch, session,
                     "ERR there is no such configuration here: expected CONFIG GET name; limits are set "
                     "in weir.yaml, or by WEIR.LIMIT");
         return;
     }
-    struct bytes *out = resp_reply(turn, session);
+    struct bytes *out = resp_reply(batch, session);
     const bool save = resp_is(command->argument[2], "SAVE");
     const bool known = save || resp_is(command->argument[2], "APPENDONLY");
     resp_map(out, session->resp_version, known);
@@ -261,10 +260,10 @@ void resp_config(struct turn *turn, struct session *session, const struct resp_c
     resp_bulk(out, slice_of(save ? "" : "no"));
 }
 
-void resp_dbsize(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_dbsize(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     weir_table_stats stats = {0};
     (void)command;
-    series_table(turn->service, &stats);
-    resp_integer(resp_reply(turn, session), (int64_t)stats.keys_live);
+    series_table(batch->service, &stats);
+    resp_integer(resp_reply(batch, session), (int64_t)stats.keys_live);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   take.c - weir's own commands on a key: WEIR.TAKE, WEIR.CHARGE, WEIR.SETTLE, WEIR.FORGET.
+   Weir's own commands on a key: WEIR.TAKE, WEIR.CHARGE, WEIR.SETTLE, WEIR.FORGET.
 
        *8  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing  :late_ns
 
-   May touch: the turn.  Promises: nothing is allocated; an option that is not known is refused, and then nothing is
-   taken.  Leaves to others: deciding (turn.c), limits and keys (turn_limit.c), receipts (receipt.c). */
+   Nothing is allocated; an option that is not known is refused, and then nothing is taken. */
 #include "serve/resp/parts.h"
 
 #include <stdio.h>
@@ -31,49 +30,49 @@ static struct slice verdict_text(const weir_decision *decision)
     return decision->verdict == WEIR_ALLOW ? allow : decision->verdict == WEIR_DENY ? deny : never;
 }
 
-static void add_receipt(struct turn *turn, struct bytes *out, const struct item *item, const weir_decision *decision)
+static void add_receipt(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes receipt = {.memory = memory, .capacity = sizeof memory};
-    receipt_write(turn, &receipt, item, decision);
+    receipt_write(batch, &receipt, item, decision);
     if (receipt.size != 0 && !receipt.full) resp_bulk(out, bytes_slice(&receipt));
     else resp_null(out, item->session->resp_version);
 }
 
-static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
-    struct bytes *out = turn_reply(turn, item->session, TURN_REPLY + RECEIPT_MAX);
+    struct bytes *out = batch_reply(batch, item->session, BATCH_REPLY + RECEIPT_MAX);
     resp_array(out, 8);
     resp_bulk(out, verdict_text(decision));
-    const uint64_t full_ns = decide_full_ns(turn, item, decision);
+    const uint64_t full_ns = decide_full_ns(batch, item, decision);
     const int64_t said[] = {decision->limit, capped(decision->remaining), capped(decision->delay_ns),
                             capped(decision_retry_ns(decision)), capped(full_ns)};
     resp_integers(out, said, sizeof said / sizeof said[0]);
-    add_receipt(turn, out, item, decision);
+    add_receipt(batch, out, item, decision);
     resp_integer(out, capped(decision_late_ns(decision)));
 }
 
 /* ---- questions ---- */
 
-static bool read_limit(struct turn *turn, struct session *session, struct slice text, struct item *item)
+static bool read_limit(struct batch *batch, struct session *session, struct slice text, struct item *item)
 {
     const char *code = NULL;
     weir_error error;
-    if (turn_limit(turn, text, item, &code, &error)) return true;
-    resp_refuse_limit(turn, session, code, &error);
+    if (batch_limit(batch, text, item, &code, &error)) return true;
+    resp_refuse_limit(batch, session, code, &error);
     return false;
 }
 
-static bool read_key(struct turn *turn, struct session *session, struct slice key, struct item *item)
+static bool read_key(struct batch *batch, struct session *session, struct slice key, struct item *item)
 {
     char problem[200];
-    if (turn_key(turn, key, item, problem)) return true;
-    resp_refuse(turn, session, "ERR %s", problem);
+    if (batch_key(batch, key, item, problem)) return true;
+    resp_refuse(batch, session, "ERR %s", problem);
     return false;
 }
 
 /* As many numbers as there are from *at on. */
-static bool read_costs(struct turn *turn, struct session *session, const struct resp_command *command, unsigned *at,
+static bool read_costs(struct batch *batch, struct session *session, const struct resp_command *command, unsigned *at,
                        struct costs *costs)
 {
     char shown[RESP_SHOWN + 4];
@@ -84,12 +83,12 @@ static bool read_costs(struct turn *turn, struct session *session, const struct 
         costs->each[costs->count++] = number;
     }
     if (costs->count != 0) return true;
-    resp_refuse(turn, session, "ERR expected a cost, 0 to 2^64 - 1, not \"%s\"; for example COST 2",
+    resp_refuse(batch, session, "ERR expected a cost, 0 to 2^64 - 1, not \"%s\"; for example COST 2",
                 first < command->count ? resp_shown(command->argument[first], shown) : "");
     return false;
 }
 
-static bool read_options(struct turn *turn, struct session *session, const struct resp_command *command,
+static bool read_options(struct batch *batch, struct session *session, const struct resp_command *command,
                          struct costs *costs, struct item *item)
 {
     char shown[RESP_SHOWN + 4];
@@ -98,9 +97,9 @@ static bool read_options(struct turn *turn, struct session *session, const struc
         if (resp_is(option, "PEEK")) {
             item->peek = true;
         } else if (resp_is(option, "COST") && costs->count == 0) {
-            if (!read_costs(turn, session, command, &at, costs)) return false;
+            if (!read_costs(batch, session, command, &at, costs)) return false;
         } else {
-            resp_refuse(turn, session,
+            resp_refuse(batch, session,
                         "ERR expected COST n ... once, or PEEK, not \"%s\"; for example "
                         "WEIR.TAKE 10/s user:42 COST 2",
                         resp_shown(option, shown));
@@ -110,78 +109,78 @@ static bool read_options(struct turn *turn, struct session *session, const struc
     return true;
 }
 
-static void ask(struct turn *turn, struct session *session, struct item *item, const struct costs *costs)
+static void ask(struct batch *batch, struct session *session, struct item *item, const struct costs *costs)
 {
     char problem[200];
-    if (!turn_costs(item, costs->count, problem)) resp_refuse(turn, session, "ERR %s", problem);
-    else turn_take(turn, item, costs->each, costs->count);
+    if (!batch_costs(item, costs->count, problem)) resp_refuse(batch, session, "ERR %s", problem);
+    else batch_take(batch, item, costs->each, costs->count);
 }
 
-void resp_take(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_take(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    struct item *item = turn_item(turn, session, answer);
+    struct item *item = batch_item(batch, session, answer);
     struct costs costs;
     costs.count = 0;
-    if (!read_options(turn, session, command, &costs, item)) return;
+    if (!read_options(batch, session, command, &costs, item)) return;
     if (costs.count == 0) costs.each[costs.count++] = 1;
-    if (!read_limit(turn, session, command->argument[1], item)) return;
-    if (!read_key(turn, session, command->argument[2], item)) return;
-    ask(turn, session, item, &costs);
+    if (!read_limit(batch, session, command->argument[1], item)) return;
+    if (!read_key(batch, session, command->argument[2], item)) return;
+    ask(batch, session, item, &costs);
 }
 
 /* All from `at` on are numbers. */
-static bool read_all_costs(struct turn *turn, struct session *session, const struct resp_command *command, unsigned at,
-                           struct costs *costs)
+static bool read_all_costs(struct batch *batch, struct session *session, const struct resp_command *command,
+                           unsigned at, struct costs *costs)
 {
-    if (!read_costs(turn, session, command, &at, costs)) return false;
+    if (!read_costs(batch, session, command, &at, costs)) return false;
     if (at == command->count) return true;
     char shown[RESP_SHOWN + 4];
-    resp_refuse(turn, session, "ERR expected at most %d numbers, 0 to 2^64 - 1, not \"%s\"", WEIR_LIMITS_MAX,
+    resp_refuse(batch, session, "ERR expected at most %d numbers, 0 to 2^64 - 1, not \"%s\"", WEIR_LIMITS_MAX,
                 resp_shown(command->argument[at], shown));
     return false;
 }
 
-void resp_charge(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_charge(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    struct item *item = turn_item(turn, session, answer);
+    struct item *item = batch_item(batch, session, answer);
     struct costs costs;
     item->charge = true;
-    if (!read_all_costs(turn, session, command, 3, &costs)) return;
-    if (!read_limit(turn, session, command->argument[1], item)) return;
-    if (!read_key(turn, session, command->argument[2], item)) return;
-    ask(turn, session, item, &costs);
+    if (!read_all_costs(batch, session, command, 3, &costs)) return;
+    if (!read_limit(batch, session, command->argument[1], item)) return;
+    if (!read_key(batch, session, command->argument[2], item)) return;
+    ask(batch, session, item, &costs);
 }
 
-static void answer_settled(struct turn *turn, struct session *session, uint64_t detail, enum receipt_result result,
+static void answer_settled(struct batch *batch, struct session *session, uint64_t detail, enum receipt_result result,
                            const char *problem)
 {
     (void)detail;
     if (session == NULL) return;
-    if (result == RECEIPT_REFUSED) resp_refuse(turn, session, "BADRECEIPT %s", problem);
-    else resp_integer(resp_reply(turn, session), result == RECEIPT_SETTLED ? 1 : 0);
+    if (result == RECEIPT_REFUSED) resp_refuse(batch, session, "BADRECEIPT %s", problem);
+    else resp_integer(resp_reply(batch, session), result == RECEIPT_SETTLED ? 1 : 0);
 }
 
-void resp_settle(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_settle(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     struct costs actual;
     struct receipt_used used = {.answer = answer_settled};
-    if (!read_all_costs(turn, session, command, 2, &actual)) return;
+    if (!read_all_costs(batch, session, command, 2, &actual)) return;
     used.count = actual.count;
     memcpy(used.actual, actual.each, sizeof used.actual);
-    receipt_settle(turn, session, command->argument[1], &used);
+    receipt_settle(batch, session, command->argument[1], &used);
 }
 
-static void answer_forgotten(struct turn *turn, const struct item *item, const weir_decision *decision)
+static void answer_forgotten(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
-    if (decision->verdict == WEIR_ALLOW) resp_integer(resp_reply(turn, item->session), 1);
-    else resp_refuse(turn, item->session, "ENGINE it does not answer: nothing was forgotten");
+    if (decision->verdict == WEIR_ALLOW) resp_integer(resp_reply(batch, item->session), 1);
+    else resp_refuse(batch, item->session, "ENGINE it does not answer: nothing was forgotten");
 }
 
-void resp_forget(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_forget(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     struct item item = item_start(session, answer_forgotten);
-    if (!resp_may_change(turn, session)) return;
-    if (!read_limit(turn, session, command->argument[1], &item)) return;
-    if (!read_key(turn, session, command->argument[2], &item)) return;
-    decide_forget(turn, &item);
+    if (!resp_may_change(batch, session)) return;
+    if (!read_limit(batch, session, command->argument[1], &item)) return;
+    if (!read_key(batch, session, command->argument[2], &item)) return;
+    decide_forget(batch, &item);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   throttle.c - CL.THROTTLE key max_burst count period [quantity], as redis-cell has it.
+   CL.THROTTLE key max_burst count period [quantity], as redis-cell has it.
 
        *5  :limited, 0 or 1  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until full
 
    Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
    below one ms, and forgets keys up to one ms early.
 
-   May touch: the turn.  Promises: nothing is allocated.  Leaves to others: what the arguments say
-   (plan/throttle.c), deciding (turn.c), the limit (plans.c). */
+   Nothing is allocated. */
 #include "plan/throttle.h"
 #include "serve/plans.h"
 #include "serve/resp/parts.h"
@@ -26,12 +25,12 @@ static int64_t capped(uint64_t number)
 
 enum { DETAIL_LIMIT, DETAIL_NEVER };
 
-static void answer(struct turn *turn, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
-    struct bytes *out = turn_reply(turn, item->session, TURN_REPLY);
+    struct bytes *out = batch_reply(batch, item->session, BATCH_REPLY);
     const bool never = item->detail[DETAIL_NEVER] != 0;
-    const uint64_t full_ns = decide_full_ns(turn, item, decision);
-    if (never) stats_decided(turn->stats, item->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
+    const uint64_t full_ns = decide_full_ns(batch, item, decision);
+    if (never) stats_decided(batch->stats, item->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
     resp_array(out, 5);
     const bool refused = decision->verdict != WEIR_ALLOW || never;
     const int64_t retry_s = decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1;
@@ -40,7 +39,7 @@ static void answer(struct turn *turn, const struct item *item, const weir_decisi
     resp_integers(out, said, sizeof said / sizeof said[0]);
 }
 
-static bool read_numbers(struct turn *turn, struct session *session, const struct resp_command *command,
+static bool read_numbers(struct batch *batch, struct session *session, const struct resp_command *command,
                          int64_t number[THROTTLE_ARGUMENTS])
 {
     char shown[RESP_SHOWN + 4];
@@ -49,39 +48,40 @@ static bool read_numbers(struct turn *turn, struct session *session, const struc
     for (unsigned i = 0; i < command->count && i < THROTTLE_ARGUMENTS; i++)
         argument[i] = (struct throttle_argument){command->argument[i].bytes, command->argument[i].size};
     if (throttle_read(argument, (unsigned)command->count, number, &problem)) return true;
-    resp_refuse(turn, session, "ERR %s%s%s", problem.before,
+    resp_refuse(batch, session, "ERR %s%s%s", problem.before,
                 problem.argument != 0 ? resp_shown(command->argument[problem.argument], shown) : "", problem.after);
     return false;
 }
 
 /* What can never pass is still told when what was taken before is back: it asks for nothing. */
-static void ask(struct turn *turn, struct item *item, uint64_t limit, uint64_t quantity)
+static void ask(struct batch *batch, struct item *item, uint64_t limit, uint64_t quantity)
 {
     item->detail[DETAIL_LIMIT] = limit;
     item->detail[DETAIL_NEVER] = quantity > limit;
     item->cost = quantity > limit ? 0 : quantity;
     item->peek = item->cost == 0;
-    turn_take(turn, item, NULL, 0);
+    batch_take(batch, item, NULL, 0);
 }
 
-void resp_throttle(struct turn *turn, struct session *session, const struct resp_command *command)
+void resp_throttle(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     int64_t number[THROTTLE_ARGUMENTS];
     weir_error error;
     char problem[200];
-    struct item *item = turn_item(turn, session, answer);
-    if (turn->access.texts != ACCESS_TEXTS_ON) {
-        resp_refuse(turn, session, "NOPERM CL.THROTTLE brings a limit of its own: %s", access_no_texts(&turn->access));
+    struct item *item = batch_item(batch, session, answer);
+    if (batch->access.texts != ACCESS_TEXTS_ON) {
+        resp_refuse(batch, session, "NOPERM CL.THROTTLE brings a limit of its own: %s",
+                    access_no_texts(&batch->access));
         return;
     }
-    if (!read_numbers(turn, session, command, number)) return;
-    if (!plans_throttle(turn, &number[THROTTLE_MAX_BURST], &item->under, &error)) {
-        resp_refuse(turn, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);
+    if (!read_numbers(batch, session, command, number)) return;
+    if (!plans_throttle(batch, &number[THROTTLE_MAX_BURST], &item->under, &error)) {
+        resp_refuse(batch, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);
         return;
     }
-    if (!turn_key(turn, command->argument[THROTTLE_KEY], item, problem)) {
-        resp_refuse(turn, session, "ERR %s", problem);
+    if (!batch_key(batch, command->argument[THROTTLE_KEY], item, problem)) {
+        resp_refuse(batch, session, "ERR %s", problem);
         return;
     }
-    ask(turn, item, (uint64_t)number[THROTTLE_MAX_BURST] + 1, (uint64_t)number[THROTTLE_QUANTITY]);
+    ask(batch, item, (uint64_t)number[THROTTLE_MAX_BURST] + 1, (uint64_t)number[THROTTLE_QUANTITY]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   json.c - what the service has done, as JSON: all that the page shows, and the most refused keys.
+   What the service has done, as JSON: all that the page shows, and the most refused keys.
 
        {"version", ..., "addresses": [{"protocol", "address"}], "limits": [{"place", "name", ...}], "table",
         "engine" (where there is one), "connections", "events", "mistakes", "top",
@@ -9,9 +9,8 @@
    A sample names only the places of limits that were asked.  Who has which place is in "limits"; when a place went to
    another limit, "layout" changes, and what was read before is void.
 
-   May touch: the service's counters, names, policy and events.  Promises: fits STATS_JSON_MAX, and is JSON in UTF-8
-   whatever bytes keys have: those that are no UTF-8 are written as \xNN, so that other keys look different.  Leaves to
-   others: HTTP (http/routes.c), the looks (web/live). */
+   Fits STATS_JSON_MAX, and is JSON in UTF-8 whatever bytes keys have: those that are no UTF-8 are written as \xNN, so
+   that other keys look different. */
 #include "format/address_text.h"
 #include "host/clock.h"
 #include "serve/policy/policy.h"
@@ -87,7 +86,7 @@ static struct slice name_in(struct slice *key)
 
 _Static_assert(WEIR_TOP_KEY_SIZE >= POLICY_NAME_MAX + 2 + ADDRESS_TEXT_MAX, "no name cuts an address");
 
-/* A named limit's keys are "\0NAME\0KEY" (turn.h). */
+/* A named limit's keys are "\0NAME\0KEY" (batch.h). */
 static void write_refused(struct bytes *out, const weir_top *top)
 {
     const bool cut = top->key_size > WEIR_TOP_KEY_SIZE;

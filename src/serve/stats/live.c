@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   live.c - the service's page, or a plain one where it is not built in.
+   The service's page, or a plain one where it is not built in.
 
-   May touch: nothing.  Promises: the same bytes for as long as the process runs.  Leaves to others: the looks
-   (web/live), the build (cmake/page.cmake), HTTP (http/routes.c). */
+   The same bytes for as long as the process runs. */
 #include "serve/stats/live.h"
 
 #include "serve/stats/text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   live.h - the service's page as it is built in: web/live and uPlot.
+   The service's page as it is built in: web/live and uPlot.
 
    See live.c; the build makes the function (cmake/embed_page.cmake). */
 #ifndef WEIR_SERVE_STATS_LIVE_H

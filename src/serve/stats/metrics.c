@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   metrics.c - what the service has done, in Prometheus's text format 0.0.4.
+   What the service has done, in Prometheus's text format 0.0.4.
 
    No key is a label: there may be millions of them.  Verdicts exclude each other, so their sum is what was offered.
 
-   May touch: the service's counters.  Promises: fits STATS_METRICS_MAX; each family has a HELP and a TYPE; no worker
-   waits.  Leaves to others: HTTP (http/routes.c). */
+   Fits STATS_METRICS_MAX; each family has a HELP and a TYPE; no worker waits. */
 #include "serve/stats/series.h"
 #include "serve/stats/sums.h"
 #include "serve/stats/text.h"
@@ -213,7 +212,7 @@ static void requests(struct bytes *out, const struct sums *sums)
     value_of(out, sums->http_requests);
     single(out, "weir_errors_total", "counter", "Requests answered with an error.", sums->errors);
     single(out, "weir_event_loop_iterations_total", "counter",
-           "Event loop iterations of all workers; each decides one batch of requests.", sums->turns);
+           "Event loop iterations of all workers; each decides one batch of requests.", sums->batches);
     single(out, "weir_text_alternations_total", "counter",
            "Times that a key was asked under the free text before its last: two texts in turn.", sums->alternations);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   notes.c - what became of requests, for whoever runs the service.
+   What became of requests, for whoever runs the service.
 
        worker: limiter -> stream's bytes        main thread, once a second: bytes -> stderr, stdout
 
@@ -7,8 +7,7 @@
    who reads the log: what there is no room for is counted like what the limiter refused, and the next line says how
    many those were.
 
-   May touch: the streams, stderr, stdout.  Promises: a line is whole, printable and one line.  Leaves to others: what
-   happened (resp/commands.c, http/answer.c, turn.c), what the page shows of it (service.c). */
+   A line is whole, printable and one line. */
 #include "serve/stats/notes.h"
 
 #include <stdio.h>
@@ -17,7 +16,7 @@
 #include "core/num.h"
 #include "host/clock.h"
 #include "plan/plan.h"
-#include "serve/turn.h"
+#include "serve/batch.h"
 
 enum { LINE_MAX_BYTES = 6 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512, MS_NS = 1000000, SHOWN_MAX = 120 };
 
@@ -29,7 +28,7 @@ static const char notes_limit[] = "1/s burst=20";
 static void open_stream(struct notes_stream *stream, const char *limit)
 {
     weir_options options = WEIR_OPTIONS;
-    options.clock = WEIR_CLOCK_MANUAL; /* turns bring their time */
+    options.clock = WEIR_CLOCK_MANUAL; /* batches bring their time */
     if (weir_open(&stream->limiter, limit, &options, NULL) != 0) stream->limiter = NULL;
     stream->bytes = malloc(NOTES_BYTES);
 }
@@ -69,16 +68,16 @@ static uint64_t take_untold(struct notes_stream *stream)
 
 /* ---- notes ---- */
 
-bool notes_may_add(struct turn *turn)
+bool notes_may_add(struct batch *batch)
 {
-    return may_write(&turn->service->notes.mistakes, turn->now_ns);
+    return may_write(&batch->service->notes.mistakes, batch->now_ns);
 }
 
-void notes_add(struct turn *turn, const char *text)
+void notes_add(struct batch *batch, const char *text)
 {
     char memory[NOTES_LINE_MAX + 64], plain[NOTES_LINE_MAX];
     struct bytes line = {.memory = memory, .capacity = sizeof memory};
-    struct notes *notes = &turn->service->notes;
+    struct notes *notes = &batch->service->notes;
     const uint64_t untold = take_untold(&notes->mistakes);
     size_t size = 0;
     for (; text[size] != '\0' && size + 1 < sizeof plain; size++) {
@@ -95,10 +94,10 @@ void notes_add(struct turn *turn, const char *text)
     }
     bytes_byte(&line, '\n');
     add_line(notes, &notes->mistakes, &line, untold);
-    service_note(turn->service, plain);
+    service_note(batch->service, plain);
 }
 
-void notes_never(struct turn *turn, const struct item *item)
+void notes_never(struct batch *batch, const struct item *item)
 {
     const struct plan *plan = plan_inside_const(item->under.plan);
     char line[NOTES_LINE_MAX];
@@ -106,11 +105,11 @@ void notes_never(struct turn *turn, const struct item *item)
     for (uint64_t i = 1; item->each != NULL && i < plan->count; i++) {
         if (item->each->cost[i] != item->each->cost[0]) return;
     }
-    if (!notes_may_add(turn)) return;
+    if (!notes_may_add(batch)) return;
     snprintf(line, sizeof line,
              "a cost of %ju never passes \"%.*s\": it counts in each limit; say a cost for each: COST 1 %ju",
              (uintmax_t)item->cost, (int)least(item->limit.size, SHOWN_MAX), item->limit.bytes, (uintmax_t)item->cost);
-    notes_add(turn, line);
+    notes_add(batch, line);
 }
 
 /* ---- refusals ---- */
@@ -133,18 +132,18 @@ static void add_number(struct bytes *out, const char *name, uint64_t number)
     bytes_number(out, number);
 }
 
-void notes_refusal(struct turn *turn, const struct item *item, const weir_decision *decision)
+void notes_refusal(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
-    struct notes *notes = &turn->service->notes;
+    struct notes *notes = &batch->service->notes;
     char memory[LINE_MAX_BYTES];
     struct bytes line = {.memory = memory, .capacity = sizeof memory};
-    if (!may_write(&notes->refusals, turn->now_ns)) return;
+    if (!may_write(&notes->refusals, batch->now_ns)) return;
     const uint64_t untold = take_untold(&notes->refusals);
     add_number(&line, "{\"unix_ms\":", host_unix_ns() / MS_NS);
     bytes_text(&line, ",\"refused\":");
     bytes_json(&line, item->limit);
     bytes_text(&line, ",\"key\":");
-    bytes_json(&line, turn_key_plain(item));
+    bytes_json(&line, batch_key_plain(item));
     add_number(&line, ",\"cost\":", item->cost);
     bytes_text(&line, decision->verdict == WEIR_NEVER ? ",\"verdict\":\"never\"" : ",\"verdict\":\"deny\"");
     add_number(&line, ",\"limit\":", decision->limit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   notes.h - what became of requests, for whoever runs the service: mistakes on standard error and the page, refusals
+   What became of requests, for whoever runs the service: mistakes on standard error and the page, refusals
    where they are wanted as lines of JSON on standard output; of both no more than a limit of weir's lets through.
 
    See notes.c. */
@@ -12,7 +12,7 @@
 #include "host/thread.h"
 #include "share/atomic.h"
 
-struct turn;
+struct batch;
 struct item;
 
 enum { NOTES_BYTES = 1 << 17, NOTES_LINE_MAX = 400 };
@@ -39,13 +39,13 @@ void notes_close(struct notes *notes);
 int notes_set_refusals(struct notes *notes, const char *limit, weir_error *error);
 
 /* May a note be written?  Else it is counted.  So nobody composes one that is not. */
-bool notes_may_add(struct turn *turn);
+bool notes_may_add(struct batch *batch);
 
 /* [after notes_may_add] What cannot be printed is written as "?". */
-void notes_add(struct turn *turn, const char *text);
+void notes_add(struct batch *batch, const char *text);
 
 /* It never passes: where one cost for several units may be why, that is noted as a mistake. */
-void notes_never(struct turn *turn, const struct item *item);
+void notes_never(struct batch *batch, const struct item *item);
 
 static inline bool notes_wants_refusals(const struct notes *notes)
 {
@@ -53,7 +53,7 @@ static inline bool notes_wants_refusals(const struct notes *notes)
 }
 
 /* [where they are wanted] */
-void notes_refusal(struct turn *turn, const struct item *item, const weir_decision *decision);
+void notes_refusal(struct batch *batch, const struct item *item, const weir_decision *decision);
 
 /* What has been written since it was called last goes to standard error and output.  By one thread, which may wait for
    them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   series.c - the last ten minutes, second by second.
+   The last ten minutes, second by second.
 
        counters now - counters at the last sample -> calls of this second, by number
        the busiest numbers have a place of their own in each sample; what the others did is added up in the last
@@ -7,9 +7,8 @@
    Which numbers have a place: each while there is room, and then the busier, once it is twice as busy as the least busy
    of those that have one.  Who loses his place leaves his past to the others, so that sums stay what they were.
 
-   May touch: the service's counters and tables, malloc, the clocks of host.  Promises: memory of one size; no worker
-   waits but one that reads this at the same time; the tables are read for at most 1/100 of a processor.  Leaves to
-   others: when a second is over (server.c), how it is told (json.c). */
+   Memory of one size; no worker waits but one that reads this at the same time; the tables are read for at most 1/100
+   of a processor. */
 #include "serve/stats/series.h"
 
 #include <stdlib.h>

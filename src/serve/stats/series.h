@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   series.h - the last ten minutes, second by second: what was asked of each limit and refused, how long that took,
+   The last ten minutes, second by second: what was asked of each limit and refused, how long that took,
    how full the tables were.
 
    See series.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stats.c - what a worker has done, counted by it alone and read by anybody.
+   What a worker has done, counted by it alone and read by anybody.
 
        ns           0 .. 7 | 8 .. 15 | 16 .. 31 | ...             row r > 0 holds 2^(r+2) .. 2^(r+3) - 1 ns
        row            0    |    1    |    2     |                 in 8 buckets of 2^(r-1) ns
@@ -7,8 +7,7 @@
    A counter has one writer, so counting is a load and a store, and no thread waits for another.  A reader sees each
    counter as it was at some time, but not all of them at the same time.
 
-   May touch: the counters.  Promises: no lock, no read-modify-write, no memory.  Leaves to others: sums over workers
-   (sums.c), time. */
+   No lock, no read-modify-write, no memory. */
 #include "serve/stats/stats.h"
 
 #include "core/decide.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   stats.h - what a worker has done, counted by it alone and read by anybody.
+   What a worker has done, counted by it alone and read by anybody.
 
    See stats.c. */
 #ifndef WEIR_SERVE_STATS_STATS_H
@@ -29,7 +29,7 @@ struct stats {
     struct atom latency_sum_ns;
     struct atom commands, http_requests, errors; /* errors: requests answered with one */
     struct atom connections_opened, connections_closed, connections_refused, connections_cut;
-    struct atom bytes_in, bytes_out, turns;
+    struct atom bytes_in, bytes_out, batches;
     struct atom alternations; /* of free texts for one key: see plans_met */
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   sums.c - what all workers have counted together.
+   What all workers have counted together.
 
-   May touch: the service's list of workers, their counters.  Promises: no worker waits; of two counters that belong
-   together one may be a moment ahead.  Leaves to others: what to make of it. */
+   No worker waits; of two counters that belong together one may be a moment ahead. */
 #include "serve/stats/sums.h"
 
 void sums_crew(struct sums_crew *crew, struct service *service)
@@ -73,7 +72,7 @@ static void add(struct sums *sums, const struct stats *stats)
     sums->connections_cut += atom_load(&stats->connections_cut);
     sums->bytes_in += atom_load(&stats->bytes_in);
     sums->bytes_out += atom_load(&stats->bytes_out);
-    sums->turns += atom_load(&stats->turns);
+    sums->batches += atom_load(&stats->batches);
     sums->alternations += atom_load(&stats->alternations);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   sums.h - what all workers have counted together.
+   What all workers have counted together.
 
    See sums.c. */
 #ifndef WEIR_SERVE_STATS_SUMS_H
@@ -33,7 +33,7 @@ struct sums {
     uint64_t latency[STATS_LATENCY_BUCKETS], latency_sum_ns;
     uint64_t commands, http_requests, errors;
     uint64_t connections_opened, connections_closed, connections_refused, connections_cut;
-    uint64_t bytes_in, bytes_out, turns, alternations;
+    uint64_t bytes_in, bytes_out, batches, alternations;
 };
 
 void sums_crew(struct sums_crew *crew, struct service *service);

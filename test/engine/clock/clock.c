@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   clock.c - a library that is preloaded into an engine: its clock on the wall is as far off as a file says.
+   A library that is preloaded into an engine: its clock on the wall is as far off as a file says.
 
    (libfaketime ends in a recursion with jemalloc, which reads the clock before anything can be allocated.)
 
-   May touch: the file named by WEIR_TEST_CLOCK, a number of microseconds.  Promises: allocates nothing; the monotonic
-   clock is left alone.  Leaves to others: replacing the file at once, by renaming. */
+   Allocates nothing; the monotonic clock is left alone. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- fill_log.lua - EVAL "$(cat fill_log.lua)" 1 KEY CALLS AGO FIRST: a log of so many calls of 1 permit, a us apart.
+-- EVAL "$(cat fill_log.lua)" 1 KEY CALLS AGO FIRST: a log of so many calls of 1 permit, a us apart.
 -- It began so many us ago, and the oldest is in that slot of its ring; a key that begins with "old" has the sorted set
 -- of an older weir.  Returns when it began.
 local t = redis.call('TIME')

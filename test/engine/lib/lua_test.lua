@@ -1,6 +1,6 @@
 
 -- SPDX-License-Identifier: MIT
--- lua_test.lua - what lua.sh puts behind weir.lua: a look at what is stored, and at what was read of a text.
+-- What lua.sh puts behind weir.lua: a look at what is stored, and at what was read of a text.
 
 -- Of each key: the bytes or the members, and when it expires.
 local function stored(keys)

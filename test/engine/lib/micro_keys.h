@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   micro_keys.h - the keys of an engine in memory: what src/redis/micro leaves there, and when it expires.
+   The keys of an engine in memory: what src/redis/micro leaves there, and when it expires.
 
        parted:     a key for each limit        else:  key 0 has the state of all
 
    As the module keeps them: a value is written when the verb says that something changed, a part of its own only where
    its bytes differ.
 
-   May touch: its keys.  Promises: nothing that a module would not do.  Leaves to others: forgetting by time. */
+   Nothing that a module would not do. */
 #ifndef WEIR_TEST_MICRO_KEYS_H
 #define WEIR_TEST_MICRO_KEYS_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   random_text.h - texts of limits: of the grammar, at most of numbers that engines keep.
+   Texts of limits: of the grammar, at most of numbers that engines keep.
 
-   May touch: the seed it is given.  Promises: the same texts for the same seed; some are refused.  Leaves to others:
-   reading them. */
+   The same texts for the same seed; some are refused. */
 #ifndef WEIR_TEST_RANDOM_TEXT_H
 #define WEIR_TEST_RANDOM_TEXT_H
 

@@ -2,14 +2,7 @@
 """cross_site.py TEST_PAGE CHROMIUM FOLDER VICTIM METRICS: a page at localhost sends a real browser to VICTIM in
 all ways that pages have; by METRICS it shows that the requests came, and that none was let through or counted.
 
-May touch: a browser and a web server of its own.  Promises: both end with it.  Leaves to others: what proxies say."""
-import http.server
-import json
-import pathlib
-import re
-import sys
-import threading
-import urllib.request
+Both end with it.
 
 sys.path.insert(0, sys.argv[1])
 from browser import Browser  # noqa: E402

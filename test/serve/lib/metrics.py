@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """metrics.py FILE: reads Prometheus' text with its own client library, and holds it against what metrics.sh asked.
 
-May touch: the file.  Promises: prints what is wrong, and fails.  Leaves to others: exact bytes
-(test/unit/stats_test.c)."""
-import sys
+Prints what is wrong, and fails.
 
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,14 +1,7 @@
 # SPDX-License-Identifier: MIT
 """page.py TEST_PAGE CHROMIUM WEIR FOLDER PORT: the page of a real `weir serve`, before, while and after it runs.
 
-May touch: a service and a browser of its own.  Promises: both end with it.  Leaves to others: all widths and colours,
-hostile names (test/page/live.py)."""
-import pathlib
-import subprocess
-import sys
-import time
-import urllib.parse
-import urllib.request
+Both end with it.
 
 sys.path.insert(0, sys.argv[1])
 from browser import Browser  # noqa: E402

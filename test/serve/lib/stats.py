@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """stats.py STATS TOP: the answers of /v1/stats and /v1/top, held against what metrics.sh asked.
 
-May touch: the files.  Promises: prints what is wrong, and fails.  Leaves to others: the page (test/serve/page.sh)."""
-import json
-import sys
+Prints what is wrong, and fails.
 
 with open(sys.argv[1], encoding='utf-8') as file:
     stats = json.load(file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   ask.c - nodes that ask one engine, and may take permits along: both sides of the wire, in the log's time.
+   Nodes that ask one engine, and may take permits along: both sides of the wire, in the log's time.
 
        node     ask --------.                 .-------> answer            every question takes as long as every other,
        engine                `---> handled --'                            so what is on its way stands in a queue
@@ -11,9 +11,8 @@
    The engine's side is src/redis/micro, as in the module; a node's is src/redis/client/local/lease.c, as in the client.
    What a node asks for a key that is not busy, and what it does while the engine is down, are as in the client, too.
 
-   May touch: its own memory.  Promises: things happen in order of time; a verdict counts at the time at which it was
-   decided: by the engine when it handles the question, by a lease when the permit is spent.  Leaves to others: which
-   node, counting. */
+   Things happen in order of time; a verdict counts at the time at which it was decided: by the engine when it handles
+   the question, by a lease when the permit is spent. */
 #include <stdlib.h>
 #include <string.h>
 

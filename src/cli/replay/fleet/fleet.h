@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   fleet.h - what a limit would have done on many servers, by each design that there is for it.
+   What a limit would have done on many servers, by each design that there is for it.
 
        request -> which node? -+-> one        one limiter for all: what the others are held against
                                +-> engine     every node asks the engine                    (ask.c)

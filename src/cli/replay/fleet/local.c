@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   local.c - nodes that decide for themselves, each with states of its own.
+   Nodes that decide for themselves, each with states of its own.
 
-   May touch: its own memory.  Promises: the same answers as the limiter gives.  Leaves to others: which node, what it
-   came to. */
+   The same answers as the limiter gives. */
 #include "cli/replay/fleet/fleet.h"
 #include "core/num.h"
 #include "plan/plan.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   options.c - the options of a fleet: --nodes and what goes with it.
+   The options of a fleet: --nodes and what goes with it.
 
-   May touch: stderr.  Promises: what does not fit together is refused, with what would.  Leaves to others: the rest of
-   the command line. */
+   What does not fit together is refused, with what would. */
 #include <string.h>
 
 #include "cli/common/arguments.h"

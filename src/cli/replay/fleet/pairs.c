@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   pairs.c - a row for each pair of a client and a node that met: of a thousand nodes a client meets few.
+   A row for each pair of a client and a node that met: of a thousand nodes a client meets few.
 
        slot[]   | - | pair, number | pair, number | - |       open addressing, at most half full
                             |
        rows     | row 0 | row 1 | ...                         in the order in which they met
 
-   May touch: its own memory.  Promises: a row stays where it is.  Leaves to others: what is in a row. */
+   A row stays where it is. */
 #include "cli/replay/fleet/pairs.h"
 
 #include <stdlib.h>

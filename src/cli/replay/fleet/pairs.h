@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   pairs.h - a row for each pair of a client and a node that met, zeroed at first and never moved.
+   A row for each pair of a client and a node that met, zeroed at first and never moved.
 
    See pairs.c. */
 #ifndef WEIR_CLI_REPLAY_FLEET_PAIRS_H

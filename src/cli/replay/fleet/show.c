@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   show.c - what the designs of a fleet came to, side by side: as a table for people, and in JSON.
+   What the designs of a fleet came to, side by side: as a table for people, and in JSON.
 
-   May touch: standard output.  Promises: a row for each design, all by the same requests.  Leaves to others: the
-   numbers (tally.c). */
+   A row for each design, all by the same requests. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

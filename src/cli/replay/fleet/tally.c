@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   tally.c - what a design of a fleet came to: counts, engine calls, and how far it went over its bound.
+   What a design of a fleet came to: counts, engine calls, and how far it went over its bound.
 
    Beside each client runs a bucket that leaks at the rate and has no brim.  With A(t) permits let pass in a window of
    the length t, the most that A(t) - rate * t comes to in any window that ends now is its level; so its highest level
    less the burst is how far the design went over burst + rate * t.  It is in floating point and knows nothing of how
    anything was decided.
 
-   May touch: its own memory.  Promises: a permit is counted at the time at which it was decided.  Leaves to others:
-   verdicts. */
+   A permit is counted at the time at which it was decided. */
 #include "cli/replay/fleet/tally.h"
 
 enum { SECOND_US = 1000000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   tally.h - what a design of a fleet came to: counts, engine calls, and how far it went over its bound.
+   What a design of a fleet came to: counts, engine calls, and how far it went over its bound.
 
    See tally.c. */
 #ifndef WEIR_CLI_REPLAY_FLEET_TALLY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   clients.c - the clients of a log: each key gets a number, 0, 1, 2 and so on.
+   The clients of a log: each key gets a number, 0, 1, 2 and so on.
 
        slot[2^bits]   | tag | number |     open addressing, searched upwards; at most five eighths are used
                                 |
@@ -7,8 +7,7 @@
 
    The tag tells most other keys apart before their bytes are looked at, and is all that growing needs.
 
-   May touch: its own memory.  Promises: two keys have one number exactly when their bytes are the same.  Leaves to
-   others: what a key is. */
+   Two keys have one number exactly when their bytes are the same. */
 #include "cli/replay/log/clients.h"
 
 #include <stdlib.h>

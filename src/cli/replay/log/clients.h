@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   clients.h - the clients of a log: each key gets a number, 0, 1, 2 and so on.
+   The clients of a log: each key gets a number, 0, 1, 2 and so on.
 
    See clients.c. */
 #ifndef WEIR_CLI_REPLAY_LOG_CLIENTS_H

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   key.c - whom a request is counted for: fields of its line, addresses cut to their prefix.
+   Whom a request is counted for: fields of its line, addresses cut to their prefix.
 
    Addresses are cut as weir_key_address does it: IPv4 whole, IPv6 to 64 bits, which is a household; v4-in-v6 is v4.
    Their text stays the key, so that it can be shown; an IPv4 address that is not cut is taken as it stands.
 
-   May touch: its own memory.  Promises: different parts make different keys, unless a unit separator is in them; what
-   is no address is taken as it is.
-   Leaves to others: finding the fields. */
+   Different parts make different keys, unless a unit separator is in them; what is no address is taken as it is. */
 #include "cli/replay/log/key.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   key.h - whom a request is counted for: fields of its line, addresses cut to their prefix.
+   Whom a request is counted for: fields of its line, addresses cut to their prefix.
 
    See key.c. */
 #ifndef WEIR_CLI_REPLAY_LOG_KEY_H

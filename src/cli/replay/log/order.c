@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   order.c - puts the requests of a log in the order in which they came, within a window.
+   Puts the requests of a log in the order in which they came, within a window.
 
    A server writes a line when a request ends, so a request that took long stands behind later ones; the longest
    duration so far, and two seconds, is how far back one may still belong.  Lines are nearly in order, which makes it
@@ -11,8 +11,7 @@
    What comes later still is taken at the time of the last one taken, and counted.  At the start of a log no duration
    says anything yet, so all of it may be held until the log has come as far as from_ns.
 
-   May touch: its own memory.  Promises: times taken never decrease; of equal times the earlier line comes first; at
-   most ORDER_HELD_MAX are held.  Leaves to others: what a time is. */
+   Times taken never decrease; of equal times the earlier line comes first; at most ORDER_HELD_MAX are held. */
 #include "cli/replay/log/order.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   order.h - puts the requests of a log in the order in which they came, within a window.
+   Puts the requests of a log in the order in which they came, within a window.
 
    See order.c. */
 #ifndef WEIR_CLI_REPLAY_LOG_ORDER_H

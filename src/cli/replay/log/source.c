@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   source.c - logs as lines: files or standard input, plain or compressed, finished or still growing.
+   Logs as lines: files or standard input, plain or compressed, finished or still growing.
 
    Large pieces are read behind what is left of the last line, and lines are given out where they lie.  A format
    is known by its first bytes, not by the name (unpack.c).  A log that is followed is read when it changes, and looked
    at a few times a second: when another file has its name it was rotated, so the old one is read to its end first;
    when it is shorter than what was read of it, it was truncated and begins anew.
 
-   May touch: files, standard input, memory for two pieces and the longest line.  Promises: every line once, in order;
-   what cannot be read is said in `message`, and what was read before stays.  Leaves to others: what a line says. */
+   Every line once, in order; what cannot be read is said in `message`, and what was read before stays. */
 #include "cli/replay/log/source.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   source.h - logs as lines: files or standard input, plain or compressed, finished or still growing.
+   Logs as lines: files or standard input, plain or compressed, finished or still growing.
 
    See source.c. */
 #ifndef WEIR_CLI_REPLAY_LOG_SOURCE_H

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   unpack.c - which format a log is in, and its members one behind the other.
+   Which format a log is in, and its members one behind the other.
 
    Tools that append to a compressed log write another member; tapes and block devices fill up with zeros.
 
-   May touch: nothing but the stream.  Promises: whatever the bytes are, an answer.  Leaves to others: each format
-   (unpack_*.c, chosen by CMake), the file (source.c). */
+   Whatever the bytes are, an answer. */
 #include "cli/replay/log/unpack.h"
 
 #include <string.h>

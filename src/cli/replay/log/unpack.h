@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   unpack.h - the bytes of compressed logs, whichever of the known formats they are in.
+   The bytes of compressed logs, whichever of the known formats they are in.
 
    See unpack.c; each library is used by one file, unpack_FORMAT.c, which is built where the library is. */
 #ifndef WEIR_CLI_REPLAY_LOG_UNPACK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   unpack_bzip2.c - bzip2, by its library. */
+   Bzip2, by its library. */
 #include <bzlib.h>
 #include <limits.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   unpack_gzip.c - gzip, by zlib. */
+   Gzip, by zlib. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>

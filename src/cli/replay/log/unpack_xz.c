@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   unpack_xz.c - xz, by liblzma. */
+   Xz, by liblzma. */
 #include <lzma.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   unpack_zstd.c - zstd, by its library. */
+   Zstd, by its library. */
 #include <zstd.h>
 #include <zstd_errors.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   admin.c - talking to servers in peace: connects, waits, asks, one server after the other.
+   Talking to servers in peace: connects, waits, asks, one server after the other.
 
-   May touch: a link of its own, beside the handle's.  Promises: waits for each answer as long as the deadline is, and
-   LEAST_NS in any case; every server is looked at, also when something is wrong with one before it.  Leaves to others:
-   what is looked for (install.c, check.c). */
+   Waits for each answer as long as the deadline is, and LEAST_NS in any case; every server is looked at, also when
+   something is wrong with one before it. */
 #include "redis/client/admin/admin.h"
 
 #include <stdarg.h>
@@ -39,13 +38,13 @@ static bool wait_for_news(struct link *link, uint64_t until_ns)
     if (now_ns >= until_ns) return false;
     struct pollfd polled = {.fd = link->context->fd, .events = link_events(link)};
     poll(&polled, 1, (int)((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS));
-    link_turn(link, host_now_ns());
+    link_process(link, host_now_ns());
     return true;
 }
 
 static uint64_t patience_ns(const struct admin *admin)
 {
-    return least(most(admin->engine->hub->options.deadline_ns, LEAST_NS), MOST_NS);
+    return least(most(admin->engine->pool->options.deadline_ns, LEAST_NS), MOST_NS);
 }
 
 static void on_reply(struct link *link, void *context, const redisReply *reply)
@@ -95,7 +94,7 @@ bool admin_info(struct admin *admin, const char *section, const char *name, char
 bool admin_fits_url(struct admin *admin)
 {
     char cluster[VALUE_MAX];
-    if (admin->engine->hub->url.kind == URL_CLUSTER) return true;
+    if (admin->engine->pool->url.kind == URL_CLUSTER) return true;
     if (!admin_info(admin, "cluster", "cluster_enabled", cluster, sizeof cluster) || cluster[0] != '1') return true;
     admin_say(admin, "it is part of a cluster and has only some of the keys: write redis+cluster://%s", admin->name);
     return false;
@@ -115,13 +114,13 @@ static bool greet(struct admin *admin, const struct engine_addresses *addresses,
 
 static bool open_link(struct admin *admin, unsigned server)
 {
-    struct hub *const hub = admin->engine->hub;
+    struct pool *const pool = admin->engine->pool;
     uint64_t edition = 0;
     admin->server = server;
-    place_text(&hub->server[server]->place, admin->name);
+    endpoint_text(&pool->server[server]->endpoint, admin->name);
     struct engine_addresses addresses;
-    hub_addresses(hub, server, &addresses, &edition);
-    struct link_greeting greeting = hub_greeting(hub, server);
+    pool_addresses(pool, server, &addresses, &edition);
+    struct link_greeting greeting = pool_greeting(pool, server);
     greeting.primary = false; /* a replica is looked at as well */
     if (addresses.count != 0) return greet(admin, &addresses, &greeting);
     admin_say(admin, "no address of this name was found");
@@ -139,9 +138,9 @@ static bool look_at(struct admin *admin, unsigned server, admin_look *look)
 
 static bool find_slots(struct admin *admin)
 {
-    struct hub *const hub = admin->engine->hub;
+    struct pool *const pool = admin->engine->pool;
     redisReply *const reply = admin_ask_text(admin, 2, (const char *const[]){"CLUSTER", "SLOTS"});
-    const bool fine = reply != NULL && hub_set_slots(hub, admin->server, reply);
+    const bool fine = reply != NULL && pool_set_slots(pool, admin->server, reply);
     if (reply != NULL && !fine) {
         const char *const error = reply_error(reply);
         admin_say(admin, "%s", error != NULL ? error : "it knows of no slots: is it part of a cluster?");
@@ -152,13 +151,13 @@ static bool find_slots(struct admin *admin)
 
 static bool find_primary(struct admin *admin)
 {
-    struct hub *const hub = admin->engine->hub;
+    struct pool *const pool = admin->engine->pool;
     redisReply *const reply =
-        admin_ask_text(admin, 3, (const char *const[]){"SENTINEL", "GET-MASTER-ADDR-BY-NAME", hub->url.name});
-    const unsigned server = reply != NULL ? hub_read_primary(hub, reply) : NOWHERE;
-    if (server != NOWHERE) hub_set_primary(hub, server);
+        admin_ask_text(admin, 3, (const char *const[]){"SENTINEL", "GET-MASTER-ADDR-BY-NAME", pool->url.name});
+    const unsigned server = reply != NULL ? pool_read_primary(pool, reply) : NOWHERE;
+    if (server != NOWHERE) pool_set_primary(pool, server);
     else if (reply != NULL && reply_error(reply) != NULL) admin_say(admin, "%s", reply->str);
-    else if (reply != NULL) admin_say(admin, "this sentinel knows no primary by the name of %s", hub->url.name);
+    else if (reply != NULL) admin_say(admin, "this sentinel knows no primary by the name of %s", pool->url.name);
     freeReplyObject(reply);
     return server != NOWHERE;
 }
@@ -166,21 +165,21 @@ static bool find_primary(struct admin *admin)
 /* By the first that knows. */
 static bool find(struct admin *admin)
 {
-    struct hub *const hub = admin->engine->hub;
-    if (hub->url.kind == URL_ONE) return true;
-    for (unsigned i = 0; i < hub->url.places && i < hub->servers; i++) {
-        if (look_at(admin, i, hub->url.kind == URL_CLUSTER ? find_slots : find_primary)) return true;
+    struct pool *const pool = admin->engine->pool;
+    if (pool->url.kind == URL_ONE) return true;
+    for (unsigned i = 0; i < pool->url.endpoints && i < pool->servers; i++) {
+        if (look_at(admin, i, pool->url.kind == URL_CLUSTER ? find_slots : find_primary)) return true;
     }
     return false;
 }
 
 int admin_each(struct admin *admin, admin_look *look, weir_error *error)
 {
-    struct hub *const hub = admin->engine->hub;
+    struct pool *const pool = admin->engine->pool;
     unsigned looked = 0;
     if (!find(admin)) return api_fail(error, WEIR_ESYSTEM, "none of the servers says who has the keys");
-    for (unsigned i = 0; i < hub->servers; i++) {
-        if (!hub->server[i]->used) continue;
+    for (unsigned i = 0; i < pool->servers; i++) {
+        if (!pool->server[i]->used) continue;
         looked++;
         admin->wrong += !look_at(admin, i, look);
     }

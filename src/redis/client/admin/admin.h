@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   admin.h - talking to servers in peace: for install and check, which may take seconds.
+   Talking to servers in peace: for install and check, which may take seconds.
 
    See admin.c, install.c, check.c and trial.c. */
 #ifndef WEIR_REDIS_CLIENT_ADMIN_ADMIN_H

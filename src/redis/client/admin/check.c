@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   check.c - `weir engine check`: can weir work there, and how?
+   `weir engine check`: can weir work there, and how?
 
-   May touch: servers, one after the other.  Promises: says of each server what it is and by which commands it will be
-   asked.  Leaves to others: how that is found out (trial.c). */
+   Says of each server what it is and by which commands it will be asked. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,9 +40,9 @@ static void say_release(struct admin *admin)
 static void try_nodes(struct admin *admin)
 {
     char key[KEY_MAX];
-    const struct hub *const hub = admin->engine->hub;
-    const int size = snprintf(key, sizeof key, "{%s}:nodes", hub->prefix);
-    if (hub_owner(hub, slots_of(key, (size_t)size)) != admin->server) return; /* another one counts them */
+    const struct pool *const pool = admin->engine->pool;
+    const int size = snprintf(key, sizeof key, "{%s}:nodes", pool->prefix);
+    if (pool_owner(pool, slots_of(key, (size_t)size)) != admin->server) return; /* another one counts them */
     const struct {
         unsigned count;
         const char *text[4];

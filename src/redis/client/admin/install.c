@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   install.c - `weir engine install`: our functions into every primary.
+   `weir engine install`: our functions into every primary.
 
    A fleet is upgraded node by node, and newer nodes ask older functions, too.  Older nodes do not read what newer
    functions answer; so these come last.  Each node enters itself with the format that it knows (nodes.c), and functions
    say the format that they write.
 
-   May touch: servers, one after the other.  Promises: functions of an older weir are replaced, unless nodes of an older
-   one are there; those of a newer weir are not, nor is a foreign library by our name.  Leaves to others: replicas,
-   which get them from their primaries. */
+   Functions of an older weir are replaced, unless nodes of an older one are there; those of a newer weir are not, nor
+   is a foreign library by our name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +68,9 @@ static bool suits_nodes(struct admin *admin)
 {
     char key[KEY_MAX];
     unsigned older = 0;
-    const struct hub *const hub = admin->engine->hub;
-    const int size = snprintf(key, sizeof key, "{%s}:nodes", hub->prefix);
-    if (hub_owner(hub, slots_of(key, (size_t)size)) != admin->server) return true; /* another one has the list */
+    const struct pool *const pool = admin->engine->pool;
+    const int size = snprintf(key, sizeof key, "{%s}:nodes", pool->prefix);
+    if (pool_owner(pool, slots_of(key, (size_t)size)) != admin->server) return true; /* another one has the list */
     redisReply *const reply = admin_ask_text(admin, 4, (const char *const[]){"ZRANGE", key, "0", "-1"});
     if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && !has_module(admin)) {
         for (size_t i = 0; i < reply->elements; i++) older += format_of_node(reply->element[i]->str) < MICRO_FORMAT;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   trial.c - one question to one server in each way that there is, until one is answered.
+   One question to one server in each way that there is, until one is answered.
 
        module WEIR.TAKE   -> functions FCALL   -> scripts EVALSHA, EVAL        as a handle does, see batch.c
 
    Rights are tried out, on a key of its own, because no user may be sure to read his own rules.  It is a question that
    writes: an engine that is full, or has no replica that it wants, answers the others.
 
-   May touch: one server; one key, which it forgets again.  Promises: of what is refused it says which rule would allow
-   it.  Leaves to others: putting it right. */
+   Of what is refused it says which rule would allow it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +30,7 @@ static void say_refused(struct admin *admin, const char *error)
         const char *const name = strchr(word, '\'') + 1;
         admin_say(admin, "%s; the ACL rule +%.*s allows it", error, (int)strcspn(name, "' "), name);
     } else if (strncmp(error, "NOPERM", 6) == 0) {
-        admin_say(admin, "%s; the ACL rule ~{%s* allows it", error, admin->engine->hub->prefix);
+        admin_say(admin, "%s; the ACL rule ~{%s* allows it", error, admin->engine->pool->prefix);
     } else {
         admin_say(admin, "%s", error);
     }
@@ -96,8 +95,8 @@ static enum answer by_scripts(struct admin *admin, const char *key)
 
 bool admin_try(struct admin *admin)
 {
-    char key[HUB_KEY_MAX];
-    hub_own_key(admin->engine->hub, admin->server, "check", key);
+    char key[POOL_KEY_MAX];
+    pool_own_key(admin->engine->pool, admin->server, "check", key);
     enum answer answer = by_module(admin, key);
     if (answer == ANSWER_LACKING || answer == ANSWER_FORBIDDEN) answer = by_functions(admin, key);
     if (answer == ANSWER_LACKING || answer == ANSWER_FORBIDDEN) answer = by_scripts(admin, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   breaker.c - when a server that has failed is tried again.
+   When a server that has failed is tried again.
 
        closed --failure--> open --its time has come: one of all who ask probes--> open, probing
           ^                  ^                                                      |       |
@@ -12,7 +12,7 @@
    A probe that is answered does not yet mean that questions are (no memory left, no replica to write to): on trial all
    ask again, but a failure goes on where the last one was.
 
-   May touch: its arguments.  Promises: no clock, no lock.  Leaves to others: both. */
+   No clock, no lock. */
 #include "redis/client/link/breaker.h"
 
 void breaker_init(struct breaker *breaker, uint64_t seed)

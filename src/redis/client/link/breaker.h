@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   breaker.h - when a server that has failed is tried again.
+   When a server that has failed is tried again.
 
    See breaker.c. */
 #ifndef WEIR_REDIS_CLIENT_LINK_BREAKER_H

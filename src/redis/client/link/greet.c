@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   greet.c - the first words on a connection: who we are, and what the server can do.
+   The first words on a connection: who we are, and what the server can do.
 
        AUTH [user] password    SELECT n    CLIENT SETNAME weir    ROLE    COMMAND INFO weir.take fcall    PING
 
    All are sent at once.  PING is last because a server that is still loading, has lost its primary or cannot write to
    disk answers all the others, but not this one.
 
-   May touch: the link.  Promises: a link becomes ready only when the password and the database are right and, where a
-   primary is wanted, it is one.  Leaves to others: bytes (link.c). */
+   A link becomes ready only when the password and the database are right and, where a primary is wanted, it is one. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
-   link.c - one connection to one server: what is sent is answered in its order.
+   One connection to one server: what is sent is answered in its order.
 
        closed -> connecting -> greeting -> ready          expected:  | answer | answer | answer | ...
           ^__________|____________|__________|            one for each command sent, the oldest first
 
    A server that was too late for a batch still answers.  Who waited has gone then: his answers are read and dropped,
-   each in its place, so that the next ones are taken for what they are.
+   each in its endpoint, so that the next ones are taken for what they are.
 
-   May touch: the socket, malloc.  Promises: never waits; a reader that meets more than LINK_REPLY_MAX bytes, or more
-   answers than questions, breaks the connection; each address of a server is tried before it counts as
-   unreachable.  Leaves to others: when to wait (poll), what answers mean. */
+   Never waits; a reader that meets more than LINK_REPLY_MAX bytes, or more answers than questions, breaks the
+   connection; each address of a server is tried before it counts as unreachable. */
 #include "redis/client/link/link.h"
 
 #include <errno.h>
@@ -347,7 +346,7 @@ static void hear(struct link *link, uint64_t now_ns)
     }
 }
 
-void link_turn(struct link *link, uint64_t now_ns)
+void link_process(struct link *link, uint64_t now_ns)
 {
     while (link->state == LINK_CONNECTING && !link->doomed && connected(link, now_ns)) continue;
     if (link->state >= LINK_GREETING && !link->doomed) {

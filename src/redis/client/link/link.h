@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   link.h - one connection to one server: what is sent is answered in its order.
+   One connection to one server: what is sent is answered in its order.
 
    See link.c (bytes) and greet.c (who we are, and what the server can do). */
 #ifndef WEIR_REDIS_CLIENT_LINK_LINK_H
@@ -118,7 +118,7 @@ void link_flush(struct link *link);
 short link_events(const struct link *link);
 
 /* Goes on with what can be done without waiting: connected? writable? anything to read? */
-void link_turn(struct link *link, uint64_t now_ns);
+void link_process(struct link *link, uint64_t now_ns);
 
 /* From now on nobody waits for what is outstanding to a `context` from first to last (addresses) that is gone; its
    answer will be dropped. */

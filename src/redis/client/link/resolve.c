@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
-   resolve.c - names of servers to addresses.
+   Names of servers to addresses.
 
    Asking for a name takes as long as it takes, and cannot be stopped.  So it is done when the engine is opened and,
    since services that are managed by others move a name to the new primary, again after each failure: then by a thread
    that ends with the answer.  localhost is not asked for: it is what RFC 6761 says, also where there is no /etc/hosts.
 
-   May touch: the system's resolver, a thread.  Promises: calls never wait for it.  Leaves to others: connecting. */
+   Calls never wait for it. */
 #include "redis/client/link/resolve.h"
 
 #include <arpa/inet.h>
@@ -21,10 +21,10 @@
 enum { ASKING_MAX = 16 /* names at once: a cluster may tell of a thousand that do not exist */ };
 
 struct question {
-    struct hub *hub;
+    struct pool *pool;
     unsigned server;
     uint64_t edition;
-    struct engine_place place;
+    struct engine_endpoint endpoint;
 };
 
 static void add_all(const struct addrinfo *found, int family, struct engine_addresses *addresses)
@@ -49,64 +49,64 @@ static bool look_up(const char *host, int flags, struct engine_addresses *addres
     return addresses->count != 0;
 }
 
-bool resolve_known(const struct engine_place *place, struct engine_addresses *known)
+bool resolve_known(const struct engine_endpoint *endpoint, struct engine_addresses *known)
 {
-    *known = (struct engine_addresses){.port = place->port};
-    if (place->port == 0) memcpy(known->host[known->count++], place->host, sizeof place->host);
-    else if (host_is_localhost(place->host)) {
+    *known = (struct engine_addresses){.port = endpoint->port};
+    if (endpoint->port == 0) memcpy(known->host[known->count++], endpoint->host, sizeof endpoint->host);
+    else if (host_is_localhost(endpoint->host)) {
         strcpy(known->host[known->count++], "127.0.0.1");
         strcpy(known->host[known->count++], "::1");
-    } else look_up(place->host, AI_NUMERICHOST, known);
+    } else look_up(endpoint->host, AI_NUMERICHOST, known);
     return known->count != 0;
 }
 
-bool resolve_place(const struct engine_place *place, struct engine_addresses *addresses)
+bool resolve_place(const struct engine_endpoint *endpoint, struct engine_addresses *addresses)
 {
-    return resolve_known(place, addresses) || look_up(place->host, 0, addresses);
+    return resolve_known(endpoint, addresses) || look_up(endpoint->host, 0, addresses);
 }
 
 static void ask(const struct question *question)
 {
-    struct engine_addresses addresses = {.port = question->place.port};
-    struct server *const server = question->hub->server[question->server];
-    const bool found = look_up(question->place.host, 0, &addresses);
-    host_lock(&question->hub->mutex);
-    question->hub->asking--;
+    struct engine_addresses addresses = {.port = question->endpoint.port};
+    struct server *const server = question->pool->server[question->server];
+    const bool found = look_up(question->endpoint.host, 0, &addresses);
+    host_lock(&question->pool->mutex);
+    question->pool->asking--;
     if (server->edition == question->edition) {
         if (found) server->addresses = addresses;
         server->resolving = false;
     }
-    host_unlock(&question->hub->mutex);
+    host_unlock(&question->pool->mutex);
 }
 
 /* false: there is nothing to ask, or somebody does already. */
-static bool begin(struct hub *hub, unsigned server, struct question *question)
+static bool begin(struct pool *pool, unsigned server, struct question *question)
 {
-    struct server *const named = hub->server[server];
-    host_lock(&hub->mutex);
-    const bool begins = named->named && !named->resolving && hub->asking < ASKING_MAX;
+    struct server *const named = pool->server[server];
+    host_lock(&pool->mutex);
+    const bool begins = named->named && !named->resolving && pool->asking < ASKING_MAX;
     if (begins) {
-        *question = (struct question){hub, server, named->edition, named->place};
+        *question = (struct question){pool, server, named->edition, named->endpoint};
         named->resolving = true;
-        hub->asking++;
+        pool->asking++;
     }
-    host_unlock(&hub->mutex);
+    host_unlock(&pool->mutex);
     return begins;
 }
 
-void resolve_now(struct hub *hub, unsigned server)
+void resolve_now(struct pool *pool, unsigned server)
 {
     struct question question;
-    if (begin(hub, server, &question)) ask(&question);
+    if (begin(pool, server, &question)) ask(&question);
 }
 
 static void *asking(void *argument)
 {
     struct question *const question = argument;
-    struct hub *const hub = question->hub;
+    struct pool *const pool = question->pool;
     ask(question);
     free(question);
-    hub_leave(hub);
+    pool_leave(pool);
     return NULL;
 }
 
@@ -126,18 +126,18 @@ static bool start(struct question *question)
     return started;
 }
 
-void resolve_again(struct hub *hub, unsigned server)
+void resolve_again(struct pool *pool, unsigned server)
 {
     struct question question;
-    if (!begin(hub, server, &question)) return;
+    if (!begin(pool, server, &question)) return;
     struct question *const given = malloc(sizeof *given);
     if (given != NULL) *given = question;
-    hub_join(hub);
+    pool_join(pool);
     if (given != NULL && start(given)) return;
     free(given);
-    host_lock(&hub->mutex);
-    hub->server[server]->resolving = false;
-    hub->asking--;
-    host_unlock(&hub->mutex);
-    hub_leave(hub);
+    host_lock(&pool->mutex);
+    pool->server[server]->resolving = false;
+    pool->asking--;
+    host_unlock(&pool->mutex);
+    pool_leave(pool);
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
-   resolve.h - names of servers to addresses.
+   Names of servers to addresses.
 
    See resolve.c. */
 #ifndef WEIR_REDIS_CLIENT_LINK_RESOLVE_H
 #define WEIR_REDIS_CLIENT_LINK_RESOLVE_H
 
-#include "redis/client/hub.h"
+#include "redis/client/pool.h"
 
 /* For a path, an address and localhost nobody needs to be asked.  false: it is a name, of which none is known yet. */
-bool resolve_known(const struct engine_place *place, struct engine_addresses *known);
+bool resolve_known(const struct engine_endpoint *endpoint, struct engine_addresses *known);
 
 /* Asks for a name, however long that takes.  false: nobody knows it. */
-bool resolve_place(const struct engine_place *place, struct engine_addresses *addresses);
+bool resolve_place(const struct engine_endpoint *endpoint, struct engine_addresses *addresses);
 
 /* Asks, however long that takes; without an answer what is known stays. */
-void resolve_now(struct hub *hub, unsigned server);
+void resolve_now(struct pool *pool, unsigned server);
 
 /* The same in a thread of its own, one for each server at most; nothing for those that have no name. */
-void resolve_again(struct hub *hub, unsigned server);
+void resolve_again(struct pool *pool, unsigned server);
 
 #endif

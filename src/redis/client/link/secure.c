@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   secure.c - TLS by OpenSSL between two memories, so that it works with any hiredis and writes without signals.
+   TLS by OpenSSL between two memories, so that it works with any hiredis and writes without signals.
 
        link --bytes--> SSL --> to_wire --send--> socket
        link <--bytes-- SSL <-- from_wire <--recv-- socket
 
-   May touch: OpenSSL, the socket it is given.  Promises: TLS 1.2 or later; the server's certificate is checked, and
-   that it is of the host that was asked for; never waits.  Leaves to others: when to read and write. */
+   TLS 1.2 or later; the server's certificate is checked, and that it is of the host that was asked for; never waits. */
 #include "redis/client/link/secure.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   secure.h - TLS between a connection and its server, where weir was built with OpenSSL.
+   TLS between a connection and its server, where weir was built with OpenSSL.
 
    See secure.c; without it secure_none.c has the same functions. */
 #ifndef WEIR_REDIS_CLIENT_LINK_SECURE_H

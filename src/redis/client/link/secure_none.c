@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   secure_none.c - in place of secure.c where weir was built without OpenSSL.
+   In place of secure.c where weir was built without OpenSSL.
 
-   May touch: nothing.  Promises: refuses.  Leaves to others: saying so before (url.c). */
+   Refuses. */
 #include "api/error.h"
 #include "redis/client/link/secure.h"
 

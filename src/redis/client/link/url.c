@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   url.c - where the engine is, as a person writes it.
+   Where the engine is, as a person writes it.
 
        redis://[user[:password]@]host[:port][/db]         one server
        rediss://[...]host[:port][/db][?cacert=FILE&cert=FILE&key=FILE]    by TLS
@@ -10,8 +10,7 @@
    A "%xx" in user, password, path, name and file is that byte.  A password alone is written ":password@", a user whose
    password is given elsewhere "user:@".
 
-   May touch: its arguments.  Promises: what is not understood is refused, with its column, what was expected there and
-   an example.  Leaves to others: whether anybody answers at that place. */
+   What is not understood is refused, with its column, what was expected there and an example. */
 #include "redis/client/link/url.h"
 
 #include <stdio.h>
@@ -123,8 +122,8 @@ static int read_place(struct reader *reader, const char *end, uint16_t port)
     const char *const start = reader->at;
     const char *host_end = NULL;
     uint32_t number = port;
-    if (reader->url->places == URL_PLACES_MAX) return wrong(reader, start, "at most 64 servers were expected");
-    struct engine_place *place = &reader->url->place[reader->url->places];
+    if (reader->url->endpoints == URL_ENDPOINTS_MAX) return wrong(reader, start, "at most 64 servers were expected");
+    struct engine_endpoint *endpoint = &reader->url->endpoint[reader->url->endpoints];
     if (start < end && *start == '[') {
         host_end = memchr(start, ']', (size_t)(end - start));
         if (host_end == NULL) return wrong(reader, start, "a ] was expected behind the address, as in [::1]:6379");
@@ -134,15 +133,16 @@ static int read_place(struct reader *reader, const char *end, uint16_t port)
         if (host_end == NULL) host_end = end;
     }
     if (host_end == reader->at) return wrong(reader, start, "a host was expected, as in redis://localhost:6379");
-    if (read_word(reader, host_end, place->host, sizeof place->host, "a host of at most 255 bytes was expected") != 0) {
+    if (read_word(reader, host_end, endpoint->host, sizeof endpoint->host,
+                  "a host of at most 255 bytes was expected") != 0) {
         return WEIR_EINVAL;
     }
     if (host_end < end && *host_end == ']') host_end++;
     if (host_end < end && (*host_end != ':' || !read_number(host_end + 1, end, PORT_MAX, &number) || number == 0)) {
         return wrong(reader, host_end, "a port from 1 to 65535 was expected behind the host, as in localhost:6379");
     }
-    place->port = (uint16_t)number;
-    reader->url->places++;
+    endpoint->port = (uint16_t)number;
+    reader->url->endpoints++;
     reader->at = end;
     return 0;
 }
@@ -219,7 +219,7 @@ static int read_sentinel(struct reader *reader)
 
 static int read_unix(struct reader *reader)
 {
-    struct engine_place *place = &reader->url->place[0];
+    struct engine_endpoint *endpoint = &reader->url->endpoint[0];
     const char *const question = find(reader->at, '?');
     const char *const slash = find(reader->at, '/');
     if (slash > question || *slash == '\0') {
@@ -228,11 +228,11 @@ static int read_unix(struct reader *reader)
     if (read_credentials(reader, slash) != 0) return WEIR_EINVAL;
     if (reader->at != slash) return wrong(reader, reader->at, "a / was expected, as in unix:///run/redis/redis.sock");
     reader->at = slash;
-    if (read_word(reader, question, place->host, SOCKET_PATH_MAX + 1, "a path of at most 107 bytes was expected") !=
+    if (read_word(reader, question, endpoint->host, SOCKET_PATH_MAX + 1, "a path of at most 107 bytes was expected") !=
         0) {
         return WEIR_EINVAL;
     }
-    reader->url->places = 1;
+    reader->url->endpoints = 1;
     if (*question == '\0') return 0;
     if (strncmp(question, "?db=", 4) != 0) return wrong(reader, question, "?db= was expected, as in ?db=2");
     reader->at = question + 4;
@@ -309,14 +309,14 @@ int url_read(struct engine_url *url, const char *text, weir_error *error)
                  "redis://localhost:6379");
 }
 
-const char *place_text(const struct engine_place *place, char out[PLACE_TEXT_MAX])
+const char *endpoint_text(const struct engine_endpoint *endpoint, char out[PLACE_TEXT_MAX])
 {
-    const char *format = place->port == 0 ? "%s" : strchr(place->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
-    snprintf(out, PLACE_TEXT_MAX, format, place->host, (unsigned)place->port);
+    const char *format = endpoint->port == 0 ? "%s" : strchr(endpoint->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
+    snprintf(out, PLACE_TEXT_MAX, format, endpoint->host, (unsigned)endpoint->port);
     return out;
 }
 
-bool place_is(const struct engine_place *place, const struct engine_place *other)
+bool endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other)
 {
-    return place->port == other->port && strcmp(place->host, other->host) == 0;
+    return endpoint->port == other->port && strcmp(endpoint->host, other->host) == 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   url.h - where the engine is, as a person writes it.
+   Where the engine is, as a person writes it.
 
    See url.c. */
 #ifndef WEIR_REDIS_CLIENT_LINK_URL_H
@@ -9,14 +9,14 @@
 
 enum {
     URL_HOST_MAX = 256,
-    URL_WORD_MAX = 512, /* a user, a password, a name */
-    URL_PLACES_MAX = 64 /* servers in one URL */
+    URL_WORD_MAX = 512,    /* a user, a password, a name */
+    URL_ENDPOINTS_MAX = 64 /* servers in one URL */
 };
 
 enum url_kind { URL_ONE, URL_CLUSTER, URL_SENTINEL };
 
 /* Where one server listens. */
-struct engine_place {
+struct engine_endpoint {
     char host[URL_HOST_MAX]; /* a name or an address; with port 0 the path of a Unix socket */
     uint16_t port;
 };
@@ -36,8 +36,8 @@ struct engine_url {
     char user[URL_WORD_MAX], password[URL_WORD_MAX];                  /* "": none */
     char name[URL_WORD_MAX];                                          /* of the primary, among sentinels */
     char cacert[URL_WORD_MAX], cert[URL_WORD_MAX], key[URL_WORD_MAX]; /* files, of tls; "": the system's; none */
-    unsigned places;
-    struct engine_place place[URL_PLACES_MAX];
+    unsigned endpoints;
+    struct engine_endpoint endpoint[URL_ENDPOINTS_MAX];
 };
 
 /* 0, WEIR_EINVAL or WEIR_EUNSUPPORTED with the column. */
@@ -45,8 +45,8 @@ int url_read(struct engine_url *url, const char *text, weir_error *error);
 
 /* "host:port", "[2001:db8::1]:port" or a path, for messages. */
 enum { PLACE_TEXT_MAX = URL_HOST_MAX + 10 };
-const char *place_text(const struct engine_place *place, char out[PLACE_TEXT_MAX]);
+const char *endpoint_text(const struct engine_endpoint *endpoint, char out[PLACE_TEXT_MAX]);
 
-bool place_is(const struct engine_place *place, const struct engine_place *other);
+bool endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other);
 
 #endif

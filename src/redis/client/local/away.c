@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   away.c - what is answered while the engine does not.
+   What is answered while the engine does not.
 
-       local    this node's share: rate / N, from max(1, B / N), in a table of the hub; N nodes together let pass
+       local    this node's share: rate / N, from max(1, B / N), in a table of the pool; N nodes together let pass
                 (N'/N)(B + r t) + N' where N' of them live; while N is not known (nodes.c): nothing
        open     all passes                closed    nothing does
 
@@ -10,8 +10,7 @@
    through after a rest, divided by N, then at its rate.  What one call may cost is the limit's own burst in the engine;
    here it is the share's.
 
-   May touch: the hub's table.  Promises: waits for nobody; memory is that of the table, keys_max keys.  Leaves to
-   others: when the engine is away (breaker.c). */
+   Waits for nobody; memory is that of the table, keys_max keys. */
 #include "redis/client/local/away.h"
 
 #include "api/table/keyed.h"
@@ -52,7 +51,7 @@ void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes)
 static const weir_plan *share_for(struct weir_engine *engine, const weir_engine_limit *limit)
 {
     struct away_share *const share = &engine->share[limit->text->number % AWAY_SHARES];
-    const uint64_t nodes = nodes_known(engine->hub, engine->now_ns);
+    const uint64_t nodes = nodes_known(engine->pool, engine->now_ns);
     if (nodes == 0) return NULL;
     if (share->nodes == nodes && share->limit == limit->text->number) return &share->plan;
     away_plan(&share->plan, &limit->plan, nodes);
@@ -61,9 +60,9 @@ static const weir_plan *share_for(struct weir_engine *engine, const weir_engine_
     return &share->plan;
 }
 
-uint64_t away_full(const struct hub *hub)
+uint64_t away_full(const struct pool *pool)
 {
-    return keyed_found_full(hub->table) + atomic_load(&hub->owed_full);
+    return keyed_found_full(pool->table) + atomic_load(&pool->owed_full);
 }
 
 /* ---- what it begins with ---- */
@@ -75,10 +74,10 @@ void away_heard(struct weir_engine *engine, const weir_engine_ask *ask)
     const bool asks = ask->verb == WEIR_ASK_TAKE || ask->verb == WEIR_ASK_PEEK || ask->verb == WEIR_ASK_CHARGE;
     const weir_plan *const share = asks && ask->limit->away == WEIR_AWAY_LOCAL ? share_for(engine, ask->limit) : NULL;
     if (share == NULL) return;
-    weir_table *const table = engine->hub->table;
+    weir_table *const table = engine->pool->table;
     for (unsigned i = 0; i < ask->limit->count; i++) each[i] = 1;
     struct ask look = {.now_ns = engine->now_ns, .each = each, .peek = true};
-    const uint64_t part = ask->decision.remaining / nodes_known(engine->hub, engine->now_ns);
+    const uint64_t part = ask->decision.remaining / nodes_known(engine->pool, engine->now_ns);
     const uint64_t has = keyed_ask(table, share, ask->key, &look).remaining;
     if (has <= part) return;
     for (unsigned i = 0; i < ask->limit->count; i++) each[i] = has - part;
@@ -93,31 +92,31 @@ static void all_passes(weir_engine_ask *ask, uint64_t now_ns)
     ask->decision.charged = ask->verb == WEIR_ASK_PEEK ? 0 : ask_cost(ask, 0);
 }
 
-static void nothing_passes(struct hub *hub, weir_engine_ask *ask, unsigned server, uint64_t now_ns)
+static void nothing_passes(struct pool *pool, weir_engine_ask *ask, unsigned server, uint64_t now_ns)
 {
     ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};
-    ask->decision.retry_ns = most(1, hub_retry_ns(hub, server, now_ns));
+    ask->decision.retry_ns = most(1, pool_retry_ns(pool, server, now_ns));
     if (ask->verb == WEIR_ASK_CHARGE) all_passes(ask, now_ns); /* what was used was used */
 }
 
-static void ask_share(struct hub *hub, weir_engine_ask *ask, unsigned server, const weir_plan *share, uint64_t now_ns)
+static void ask_share(struct pool *pool, weir_engine_ask *ask, unsigned server, const weir_plan *share, uint64_t now_ns)
 {
     const bool peek = ask->verb == WEIR_ASK_PEEK;
     uint64_t cost[WEIR_LIMITS_MAX];
     for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = ask_cost(ask, i);
     ask->decision =
-        keyed_ask(hub->table, share, ask->key,
+        keyed_ask(pool->table, share, ask->key,
                   &(struct ask){.now_ns = now_ns, .each = cost, .peek = peek, .charge = ask->verb == WEIR_ASK_CHARGE});
-    ask->full_ns = weir_table_full_ns(hub->table, share, &ask->decision);
+    ask->full_ns = weir_table_full_ns(pool->table, share, &ask->decision);
     ask->decision.end = 0; /* of the table's; the engine knows nothing of it */
     const bool passes = ask->decision.verdict == WEIR_ALLOW && !peek;
-    if (passes && !owed_add(hub, ask, share, cost, now_ns)) nothing_passes(hub, ask, server, now_ns);
+    if (passes && !owed_add(pool, ask, share, cost, now_ns)) nothing_passes(pool, ask, server, now_ns);
     /* More than the share holds may pass when the engine is back. */
-    if (ask->decision.verdict == WEIR_NEVER) nothing_passes(hub, ask, server, now_ns);
+    if (ask->decision.verdict == WEIR_NEVER) nothing_passes(pool, ask, server, now_ns);
 }
 
 /* Nothing is given back, and what was used in addition is charged: whatever the engine took, or did not. */
-static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan *share, uint64_t now_ns)
+static void settle_alone(struct pool *pool, weir_engine_ask *ask, const weir_plan *share, uint64_t now_ns)
 {
     uint64_t more[WEIR_LIMITS_MAX];
     bool any = false;
@@ -130,27 +129,27 @@ static void settle_alone(struct hub *hub, weir_engine_ask *ask, const weir_plan 
     ask->decision.verdict = WEIR_ALLOW;
     const struct ask charge = {.now_ns = now_ns, .each = more, .charge = true};
     if (!any || share == NULL || ask->limit->away != WEIR_AWAY_LOCAL) return;
-    keyed_ask(hub->table, share, ask->key, &charge);
-    owed_add(hub, ask, share, more, now_ns);
+    keyed_ask(pool->table, share, ask->key, &charge);
+    owed_add(pool, ask, share, more, now_ns);
 }
 
 void away_answer(struct weir_engine *engine, weir_engine_ask *ask, unsigned server)
 {
-    struct hub *const hub = engine->hub;
+    struct pool *const pool = engine->pool;
     const uint64_t now_ns = engine->now_ns;
     ask->full_ns = 0;
     ask->from = WEIR_FROM_AWAY;
     if (ask->verb == WEIR_ASK_SETTLE) {
-        settle_alone(hub, ask, share_for(engine, ask->limit), now_ns);
+        settle_alone(pool, ask, share_for(engine, ask->limit), now_ns);
     } else if (ask->verb == WEIR_ASK_FORGET || ask->verb == WEIR_ASK_SECRET) {
         ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};
     } else if (ask->limit->away == WEIR_AWAY_OPEN) {
         all_passes(ask, now_ns);
     } else if (ask->limit->away == WEIR_AWAY_CLOSED) {
-        nothing_passes(hub, ask, server, now_ns);
+        nothing_passes(pool, ask, server, now_ns);
     } else {
         const weir_plan *const own = share_for(engine, ask->limit);
-        if (own != NULL) ask_share(hub, ask, server, own, now_ns);
-        else nothing_passes(hub, ask, server, now_ns);
+        if (own != NULL) ask_share(pool, ask, server, own, now_ns);
+        else nothing_passes(pool, ask, server, now_ns);
     }
 }

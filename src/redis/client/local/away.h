@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   away.h - what is answered while the engine does not.
+   What is answered while the engine does not.
 
    See away.c. */
 #ifndef WEIR_REDIS_CLIENT_LOCAL_AWAY_H
@@ -14,7 +14,7 @@ void away_answer(struct weir_engine *engine, weir_engine_ask *ask, unsigned serv
 void away_heard(struct weir_engine *engine, const weir_engine_ask *ask);
 
 /* So many new keys found no room, in the table of shares or among what is owed. */
-uint64_t away_full(const struct hub *hub);
+uint64_t away_full(const struct pool *pool);
 
 /* One node's share of a plan: rate / nodes, from max(1, burst / nodes), by gcra whatever it was. */
 void away_plan(weir_plan *share, const weir_plan *plan, uint64_t nodes);

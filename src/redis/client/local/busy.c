@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   busy.c - keys that are asked for often: answered here where that can be, and what is written for that.
+   Keys that are asked for often: answered here where that can be, and what is written for that.
 
        TAKE ---> by a lease, by a refusal that is still good (leases.c) ---> answered
          |                                          ^
@@ -9,9 +9,7 @@
    A lease does not end with the connection: it is the engine's promise until its time is over, and the bound counts on
    no more.  What is on its way when a link breaks is lost, as if never granted.
 
-   May touch: links that are there, its own memory.  Promises: nobody waits, but who closes: a deadline at most; without
-   leases in the options nothing here is done.  Leaves to others: which keys, when and how many (leases.c, lease.c),
-   bytes (wire.c). */
+   Nobody waits, but who closes: a deadline at most; without leases in the options nothing here is done. */
 #include <stdlib.h>
 
 #include "core/num.h"
@@ -35,7 +33,7 @@ struct question {
 
 struct busy {
     struct engine_leases *leases;
-    struct engine_leases_counts told; /* to the hub */
+    struct engine_leases_counts told; /* to the pool */
     struct limit_text *limit[LIMITS]; /* shared; NULL: free */
     unsigned limit_turn;
     uint64_t look_at_ns;
@@ -45,7 +43,7 @@ struct busy {
 
 bool busy_open(struct weir_engine *engine)
 {
-    const uint64_t lifetime_ns = engine->hub->options.lease_ns;
+    const uint64_t lifetime_ns = engine->pool->options.lease_ns;
     if (lifetime_ns == 0) return true;
     engine->busy = calloc(1, sizeof *engine->busy);
     if (engine->busy == NULL) return false;
@@ -56,8 +54,8 @@ bool busy_open(struct weir_engine *engine)
 static void tell_counts(struct weir_engine *engine, struct busy *busy)
 {
     const struct engine_leases_counts now = engine_leases_counts(busy->leases);
-    hub_count(&engine->hub->counts.leased, now.leased - busy->told.leased);
-    hub_count(&engine->hub->counts.lease_unused, now.unused - busy->told.unused);
+    pool_count(&engine->pool->counts.leased, now.leased - busy->told.leased);
+    pool_count(&engine->pool->counts.lease_unused, now.unused - busy->told.unused);
     busy->told = now;
 }
 
@@ -89,8 +87,8 @@ static bool send(struct weir_engine *engine, const struct engine_lease_command *
 {
     bool away = false;
     const struct limit_text *const limit = limit_of(engine->busy, lease->limit);
-    if (limit == NULL || !wire_keys(&engine->keys, engine->hub->prefix, lease->key, 1)) return false;
-    const unsigned server = hub_owner(engine->hub, slots_of(engine->keys.memory, engine->keys.size[0]));
+    if (limit == NULL || !wire_keys(&engine->keys, engine->pool->prefix, lease->key, 1)) return false;
+    const unsigned server = pool_owner(engine->pool, slots_of(engine->keys.memory, engine->keys.size[0]));
     struct link *const link = server != NOWHERE ? engine_ready_link(engine, server, now_ns, &away) : NULL;
     if (link == NULL) return false;
     struct command *const command = &engine->command;
@@ -156,7 +154,7 @@ void busy_return(struct weir_engine *engine, uint64_t now_ns)
 {
     struct busy *const busy = engine->busy;
     if (busy == NULL || now_ns < busy->look_at_ns) return;
-    busy->look_at_ns = now_ns + engine->hub->options.lease_ns / LOOKS;
+    busy->look_at_ns = now_ns + engine->pool->options.lease_ns / LOOKS;
     give_back(engine, now_ns, false, RETURNS_AT_ONCE);
 }
 
@@ -187,7 +185,7 @@ bool busy_answer(struct weir_engine *engine, weir_engine_ask *ask)
     const bool answered =
         engine_leases_answer(leases, limit->text->number, ask->key, now_ns, ask_cost(ask, 0), &answer);
     const bool refused = answered && answer.decision.verdict != WEIR_ALLOW;
-    if (limit->leases && !refused && !owed_by(engine->hub, ask)) ask_for_lease(engine, ask, now_ns);
+    if (limit->leases && !refused && !owed_by(engine->pool, ask)) ask_for_lease(engine, ask, now_ns);
     if (!answered) return false;
     ask->decision = answer.decision;
     ask->full_ns = full_of(limit, &answer);
@@ -245,7 +243,7 @@ void busy_after_fork(struct weir_engine *engine)
 /* Not longer than any call may take. */
 static void wait_for_returns(struct weir_engine *engine, uint64_t now_ns)
 {
-    const uint64_t deadline_ns = add_saturating(now_ns, engine->hub->options.deadline_ns);
+    const uint64_t deadline_ns = add_saturating(now_ns, engine->pool->options.deadline_ns);
     while (engine->busy->returning > 0 && now_ns < deadline_ns) {
         engine_wait(engine, deadline_ns - now_ns);
         now_ns = host_now_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   lease.c - one key's lease on this node: a state machine over times and messages that others bring.
+   One key's lease on this node: a state machine over times and messages that others bring.
 
        none --ask--> waiting --granted--> held --half spent, quiet, or closed: end--> none
                         +------lost, or granted 0----> none, and rests
@@ -8,7 +8,7 @@
    more than half of it, by as many as were used.  So a busy key asks about ten times in a lifetime, however busy it is,
    and a slower one takes along little that others miss.
 
-   May touch: its arguments.  Promises: see lease.h.  Leaves to others: all that is not a number. */
+   See lease.h. */
 #include "redis/client/local/lease.h"
 
 #include "core/num.h"

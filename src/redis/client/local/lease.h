@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   lease.h - permits of one busy key that this node took along, to be spent without asking the engine.
+   Permits of one busy key that this node took along, to be spent without asking the engine.
 
        sent                          spend_before         sent + lifetime
        |-- request --|- reply -|-- spent, one by one --|--- margin ---|    the engine takes it back here or later
@@ -9,9 +9,7 @@
    last hundredth is never used, for clocks that run apart.  So no clocks are compared, and a reply that is late, lost
    or comes to a dead node costs permits and grants none.  A return is sent once and never again.
 
-   May touch: its arguments.  Promises: a permit is spent at most once, never after its time, and never once it was
-   given back.  Leaves to others: which key it is (leases.h), bytes and sockets, and any refusal: an empty lease means
-   that the engine is asked. */
+   A permit is spent at most once, never after its time, and never once it was given back. */
 #ifndef WEIR_REDIS_CLIENT_LOCAL_LEASE_H
 #define WEIR_REDIS_CLIENT_LOCAL_LEASE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   leases.c - which keys are busy, their leases and refusals: 256 sets of four slots, and a counter for each of some
+   Which keys are busy, their leases and refusals: 256 sets of four slots, and a counter for each of some
    hashes.
 
    A counter belongs to one hash at a time.  Asks of another that falls on the same one take away from it, and take it
@@ -7,7 +7,7 @@
    one of its slots holds nothing; else that key asks the engine, as all did before.  Whoever picks keys that fall
    together has no more to gain than that, so the hash needs no secret.
 
-   May touch: its own memory.  Promises: see leases.h.  Leaves to others: how many to ask for and when (lease.c). */
+   See leases.h. */
 #include "redis/client/local/leases.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   leases.h - which keys are busy, their leases, and their last refusal: a bounded table for one handle.
+   Which keys are busy, their leases, and their last refusal: a bounded table for one handle.
 
    For a take, of a limit where micro_leases() is true, cost 1 or more:
 
@@ -21,8 +21,7 @@
 
    What a refusal says of the next calls is in refusal.h.
 
-   [one thread].  May touch: its own memory.  Promises: bounded memory, no clock, no socket; allocates once.  Leaves to
-   others: times (CLOCK_MONOTONIC, ns, never going back), bytes, forks (a child must not use its parent's). */
+   [one thread].  Bounded memory, no clock, no socket; allocates once. */
 #ifndef WEIR_REDIS_CLIENT_LOCAL_LEASES_H
 #define WEIR_REDIS_CLIENT_LOCAL_LEASES_H
 

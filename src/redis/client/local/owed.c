@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   owed.c - what was let pass while the engine was away, and is charged to it when it is back.
+   What was let pass while the engine was away, and is charged to it when it is back.
 
    The engine's bucket fills while it is away, and shares while it is there: each outage would let pass what both hold.
    So a share begins with what the engine last said remained (away.c), and what it let pass is kept here until its key
@@ -21,9 +21,8 @@
    Each limit of a key stands on its own in a table with open addressing, known by a keyed hash of 64 bits: who is taken
    for another is charged what that one owes.
 
-   May touch: malloc, under the hub's mutex; links.  Promises: as many as keys_max, two of whose places are made for
-   each; a charge that was not answered is sent again with the next question, though it may have been executed: too
-   little passes then, never too much.  Leaves to others: shares (away.c), where it goes (batch.c). */
+   As many as keys_max, two of whose places are made for each; a charge that was not answered is sent again with the
+   next question, though it may have been executed: too little passes then, never too much. */
 #include "redis/client/local/owed.h"
 
 #include <stdlib.h>
@@ -50,48 +49,48 @@ struct charge {
 
 /* ---- the table, under the mutex ---- */
 
-static bool make(struct hub *hub)
+static bool make(struct pool *pool)
 {
-    if (hub->owed != NULL) return true;
+    if (pool->owed != NULL) return true;
     size_t size = 64;
-    while (size / 2 < hub->options.keys_max && size <= SIZE_MAX / 4 / sizeof *hub->owed) size *= 2;
-    hub->owed = calloc(size, sizeof *hub->owed); /* pages that nobody touches cost nothing */
-    hub->owed_size = hub->owed != NULL ? size : 0;
-    return hub->owed != NULL;
+    while (size / 2 < pool->options.keys_max && size <= SIZE_MAX / 4 / sizeof *pool->owed) size *= 2;
+    pool->owed = calloc(size, sizeof *pool->owed); /* pages that nobody touches cost nothing */
+    pool->owed_size = pool->owed != NULL ? size : 0;
+    return pool->owed != NULL;
 }
 
 /* Its place, or the free one where it would be; there always is a free one.  NULL: there is no table. */
-static struct owed *find(const struct hub *hub, uint64_t identity)
+static struct owed *find(const struct pool *pool, uint64_t identity)
 {
-    if (hub->owed == NULL) return NULL;
-    size_t at = identity & (hub->owed_size - 1);
-    while (hub->owed[at].identity != 0 && hub->owed[at].identity != identity) at = (at + 1) & (hub->owed_size - 1);
-    return &hub->owed[at];
+    if (pool->owed == NULL) return NULL;
+    size_t at = identity & (pool->owed_size - 1);
+    while (pool->owed[at].identity != 0 && pool->owed[at].identity != identity) at = (at + 1) & (pool->owed_size - 1);
+    return &pool->owed[at];
 }
 
 /* Those behind it move up, as long as each still is at its first place or behind it. */
-static void drop(struct hub *hub, struct owed *owed)
+static void drop(struct pool *pool, struct owed *owed)
 {
-    const size_t mask = hub->owed_size - 1;
-    size_t at = (size_t)(owed - hub->owed);
-    for (size_t next = (at + 1) & mask; hub->owed[next].identity != 0; next = (next + 1) & mask) {
-        const size_t first = hub->owed[next].identity & mask;
+    const size_t mask = pool->owed_size - 1;
+    size_t at = (size_t)(owed - pool->owed);
+    for (size_t next = (at + 1) & mask; pool->owed[next].identity != 0; next = (next + 1) & mask) {
+        const size_t first = pool->owed[next].identity & mask;
         if (((next - first) & mask) < ((next - at) & mask)) continue;
-        hub->owed[at] = hub->owed[next];
+        pool->owed[at] = pool->owed[next];
         at = next;
     }
-    hub->owed[at].identity = 0;
-    atomic_fetch_sub(&hub->owed_count, 1);
+    pool->owed[at].identity = 0;
+    atomic_fetch_sub(&pool->owed_count, 1);
 }
 
 /* NULL: there is no room. */
-static struct owed *find_or_add(struct hub *hub, uint64_t identity)
+static struct owed *find_or_add(struct pool *pool, uint64_t identity)
 {
-    struct owed *const owed = make(hub) ? find(hub, identity) : NULL;
+    struct owed *const owed = make(pool) ? find(pool, identity) : NULL;
     if (owed == NULL || owed->identity != 0) return owed;
-    if (atomic_load(&hub->owed_count) >= hub->owed_size / 2) return NULL;
+    if (atomic_load(&pool->owed_count) >= pool->owed_size / 2) return NULL;
     *owed = (struct owed){.identity = identity};
-    atomic_fetch_add(&hub->owed_count, 1);
+    atomic_fetch_add(&pool->owed_count, 1);
     return owed;
 }
 
@@ -110,29 +109,29 @@ static void add(struct owed *owed, const struct owed *more, uint64_t now_ns)
 
 /* ---- a key's ---- */
 
-static uint64_t identity_of(const struct hub *hub, const weir_engine_ask *ask, unsigned i)
+static uint64_t identity_of(const struct pool *pool, const weir_engine_ask *ask, unsigned i)
 {
-    const struct secret *const secret = &hub->table->secret;
+    const struct secret *const secret = &pool->table->secret;
     const uint64_t text = hash_key(secret, ask->limit->text->bytes, ask->limit->text->size, SALT + i);
     return most(hash_key(secret, ask->key.bytes, ask->key.size, text | 1), 1);
 }
 
 /* false: not all of it, there is no room. */
-static bool add_all(struct hub *hub, const struct charge *charge, uint64_t now_ns)
+static bool add_all(struct pool *pool, const struct charge *charge, uint64_t now_ns)
 {
     bool room = true;
-    host_lock(&hub->mutex);
+    host_lock(&pool->mutex);
     for (unsigned i = 0; i < charge->count; i++) {
-        struct owed *const owed = charge->owed[i].cost != 0 ? find_or_add(hub, charge->owed[i].identity) : NULL;
+        struct owed *const owed = charge->owed[i].cost != 0 ? find_or_add(pool, charge->owed[i].identity) : NULL;
         if (owed != NULL) add(owed, &charge->owed[i], now_ns);
         room = room && (owed != NULL || charge->owed[i].cost == 0);
     }
-    host_unlock(&hub->mutex);
-    if (!room) atomic_fetch_add(&hub->owed_full, 1);
+    host_unlock(&pool->mutex);
+    if (!room) atomic_fetch_add(&pool->owed_full, 1);
     return room;
 }
 
-bool owed_add(struct hub *hub, const weir_engine_ask *ask, const weir_plan *share, const uint64_t cost[],
+bool owed_add(struct pool *pool, const weir_engine_ask *ask, const weir_plan *share, const uint64_t cost[],
               uint64_t now_ns)
 {
     const struct plan *const plan = plan_inside_const(share);
@@ -142,69 +141,69 @@ bool owed_add(struct hub *hub, const weir_engine_ask *ask, const weir_plan *shar
         if (interval == 0) continue;                                /* never passes, or always */
         const uint64_t lacks = most(cost[i], plan->limit[i].burst); /* more may be charged than it holds */
         const uint64_t fills_ns = multiply_shift_floor(lacks, interval, SLOT_UNIT_MAX);
-        charge.owed[i] = (struct owed){.identity = identity_of(hub, ask, i),
+        charge.owed[i] = (struct owed){.identity = identity_of(pool, ask, i),
                                        .cost = cost[i],
                                        .interval = interval,
                                        .full_ns = add_saturating(now_ns, add_saturating(fills_ns, BREAKER_LAST_NS))};
     }
-    return add_all(hub, &charge, now_ns);
+    return add_all(pool, &charge, now_ns);
 }
 
-static bool take(struct hub *hub, const weir_engine_ask *ask, uint64_t now_ns, struct charge *charge)
+static bool take(struct pool *pool, const weir_engine_ask *ask, uint64_t now_ns, struct charge *charge)
 {
     bool any = false;
     *charge = (struct charge){.count = ask->limit->count};
-    if (!owed_any(hub)) return false;
-    host_lock(&hub->mutex);
+    if (!owed_any(pool)) return false;
+    host_lock(&pool->mutex);
     for (unsigned i = 0; i < charge->count; i++) {
-        struct owed *const owed = find(hub, identity_of(hub, ask, i));
+        struct owed *const owed = find(pool, identity_of(pool, ask, i));
         if (owed == NULL || owed->identity == 0) continue;
         charge->owed[i] = *owed;
         charge->owed[i].cost = still_owed(owed, now_ns);
         any = any || charge->owed[i].cost != 0;
-        drop(hub, owed);
+        drop(pool, owed);
     }
-    host_unlock(&hub->mutex);
+    host_unlock(&pool->mutex);
     return any;
 }
 
-bool owed_take(struct hub *hub, const weir_engine_ask *ask, uint64_t now_ns, uint64_t cost[WEIR_LIMITS_MAX])
+bool owed_take(struct pool *pool, const weir_engine_ask *ask, uint64_t now_ns, uint64_t cost[WEIR_LIMITS_MAX])
 {
     struct charge charge;
-    const bool any = take(hub, ask, now_ns, &charge);
+    const bool any = take(pool, ask, now_ns, &charge);
     for (unsigned i = 0; i < charge.count; i++) cost[i] = charge.owed[i].cost;
     return any;
 }
 
-bool owed_by(struct hub *hub, const weir_engine_ask *ask)
+bool owed_by(struct pool *pool, const weir_engine_ask *ask)
 {
     bool owes = false;
-    if (!owed_any(hub)) return false;
-    host_lock(&hub->mutex);
+    if (!owed_any(pool)) return false;
+    host_lock(&pool->mutex);
     for (unsigned i = 0; i < ask->limit->count && !owes; i++) {
-        const struct owed *const owed = find(hub, identity_of(hub, ask, i));
+        const struct owed *const owed = find(pool, identity_of(pool, ask, i));
         owes = owed != NULL && owed->identity != 0;
     }
-    host_unlock(&hub->mutex);
+    host_unlock(&pool->mutex);
     return owes;
 }
 
-void owed_sweep(struct hub *hub, uint64_t now_ns)
+void owed_sweep(struct pool *pool, uint64_t now_ns)
 {
-    if (!owed_any(hub)) return;
-    host_lock(&hub->mutex);
+    if (!owed_any(pool)) return;
+    host_lock(&pool->mutex);
     for (unsigned i = 0; i < SWEPT_AT_ONCE; i++) {
-        struct owed *const owed = &hub->owed[hub->owed_swept & (hub->owed_size - 1)];
-        if (owed->identity != 0 && still_owed(owed, now_ns) == 0) drop(hub, owed); /* another may have moved here */
-        else hub->owed_swept++;
+        struct owed *const owed = &pool->owed[pool->owed_swept & (pool->owed_size - 1)];
+        if (owed->identity != 0 && still_owed(owed, now_ns) == 0) drop(pool, owed); /* another may have moved here */
+        else pool->owed_swept++;
     }
-    host_unlock(&hub->mutex);
+    host_unlock(&pool->mutex);
 }
 
-void owed_close(struct hub *hub)
+void owed_close(struct pool *pool)
 {
-    free(hub->owed);
-    hub->owed = NULL;
+    free(pool->owed);
+    pool->owed = NULL;
 }
 
 /* ---- charged ---- */
@@ -212,15 +211,15 @@ void owed_close(struct hub *hub)
 static void on_charged(struct link *link, void *context, const redisReply *reply)
 {
     const struct weir_engine *const engine = link->owner;
-    if (reply == NULL || reply_error(reply) != NULL) add_all(engine->hub, context, engine->now_ns);
+    if (reply == NULL || reply_error(reply) != NULL) add_all(engine->pool, context, engine->now_ns);
     free(context);
 }
 
 void owed_send(struct weir_engine *engine, struct link *link, const weir_engine_ask *ask, bool whole_script)
 {
     uint64_t cost[WEIR_LIMITS_MAX];
-    struct charge *const charge = owed_any(engine->hub) ? malloc(sizeof *charge) : NULL;
-    if (charge == NULL || !take(engine->hub, ask, engine->now_ns, charge)) {
+    struct charge *const charge = owed_any(engine->pool) ? malloc(sizeof *charge) : NULL;
+    if (charge == NULL || !take(engine->pool, ask, engine->now_ns, charge)) {
         free(charge);
         return;
     }

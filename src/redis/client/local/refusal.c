@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   refusal.c - how much of one key could pass at most: a line that is known by where it is 0.
+   How much of one key could pass at most: a line that is known by where it is 0.
 
-   May touch: its arguments.  Promises: see refusal.h.  Leaves to others: all that is not a number. */
+   See refusal.h. */
 #include "redis/client/local/refusal.h"
 
 #include "core/num.h"

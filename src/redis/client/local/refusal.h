@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   refusal.h - how much of one key could pass at most, after the engine has refused somebody.
+   How much of one key could pass at most, after the engine has refused somebody.
 
        "not before R", for a cost of c:   room(t) <= c + rate * (t - sent - R)
 
@@ -15,9 +15,8 @@
    then the next that is allowed tells what is there.  And a node asks no more often than the limit's rate, however many
    ask it.
 
-   May touch: its arguments.  Promises: the above; of limits that are no buckets (interval 0) only that the retry is
-   kept, by costs that are as high or higher.  Leaves to others: clocks, keys, and limits for which a refusal says
-   nothing of the next call. */
+   The above; of limits that are no buckets (interval 0) only that the retry is kept, by costs that are as high or
+   higher. */
 #ifndef WEIR_REDIS_CLIENT_LOCAL_REFUSAL_H
 #define WEIR_REDIS_CLIENT_LOCAL_REFUSAL_H
 

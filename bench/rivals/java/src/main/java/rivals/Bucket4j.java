@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Bucket4j.java - io.github.bucket4j, local buckets: lock-free (compare and swap of a copy) or synchronized.
+   Io.github.bucket4j, local buckets: lock-free (compare and swap of a copy) or synchronized.
 
    All read nanoTime (withNanosecondPrecision; its default, the millisecond, could not pace).  To never refuse a bucket
    holds 10^9 permits and gains as many a second; one of a million keys holds 10^6 and gains as many a day, as

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Crew.java - threads that begin together and are told when to end.
+   Threads that begin together and are told when to end.
 
    Promises: start() returns once all are there; what a member throws, finish() throws. */
 package rivals;

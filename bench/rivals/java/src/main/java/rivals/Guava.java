@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Guava.java - com.google.common.util.concurrent.RateLimiter (SmoothBursty): a monitor around the arithmetic.
+   Com.google.common.util.concurrent.RateLimiter (SmoothBursty): a monitor around the arithmetic.
 
    To never refuse it is given 10^9/s: above 10^6/s its interval is less than its unit, the microsecond.  When pacing it
    may make up for one second, its own default. */

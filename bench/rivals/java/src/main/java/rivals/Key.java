@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Key.java - a key of 8 to 16 bytes, made as in ../governor/src/main.rs.
+   A key of 8 to 16 bytes, made as in ../governor/src/main.rs.
 
    Promises: equal numbers give equal keys.  Leaves to others: where it is kept. */
 package rivals;

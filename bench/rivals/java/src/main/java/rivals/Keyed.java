@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Keyed.java - million calls a second on a million keys, as in ../governor/src/main.rs.
+   Million calls a second on a million keys, as in ../governor/src/main.rs.
 
    Threads never share a key; making the keys is not measured; a chunk during which the thread was away (the machine
    gave its core to another, or the heap was swept) is left out.  That adds up threads, so only as many as cores. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   KeyedLimiter.java - a limiter for each key, in the map that a Java program would use.
+   A limiter for each key, in the map that a Java program would use.
 
    Promises: a key that is known costs one lookup without a lock.  Leaves to others: the limiter (a rival's). */
 package rivals;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Lateness.java - a histogram of times that may be negative (early): two of HdrHistogram's.
+   A histogram of times that may be negative (early): two of HdrHistogram's.
 
    Promises: three digits, up to one hour either way, beyond which an hour is noted.  One thread each; add() merges. */
 package rivals;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Limiter.java - one limiter of a rival, as the harness sees it.
+   One limiter of a rival, as the harness sees it.
 
    Promises: safe for all threads.  Leaves to others: which limit it has (Rival.java). */
 package rivals;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Main.java - Java's limiters on the work of bench/take.c and on pacing; a line for each figure, fields by tabs.
+   Java's limiters on the work of bench/take.c and on pacing; a line for each figure, fields by tabs.
 
        [--only NAME]... lines                        who, work, threads, million calls a second
        [--only NAME]... pace RATE THREADS SECONDS    who, "pace RATE", threads, achieved of the target, lateness p50 and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Pace.java - threads that do nothing but wait for one paced limiter: how much of the rate, how late, at what cost.
+   Threads that do nothing but wait for one paced limiter: how much of the rate, how late, at what cost.
 
    The schedule starts at the first grant; grant i, of one counter for all threads, is due i / rate later.  Processor
    time is the whole process's, the limiter's own threads and the garbage collector's too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Resilience4j.java - what its two limiters have in common: the limits, and how they are called.
+   What its two limiters have in common: the limits, and how they are called.
 
    A limit is so many permits a cycle.  To never refuse: 10^9 a cycle of one second; to refuse: 1 a day; both with a
    timeout of 0.  To pace: a cycle of one permit, or of 1 ms where that is longer, for what a cycle leaves is lost. */

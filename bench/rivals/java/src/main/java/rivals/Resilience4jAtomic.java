@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Resilience4jAtomic.java - resilience4j's AtomicRateLimiter: compare and swap of a copy, a denial too. */
+   Resilience4j's AtomicRateLimiter: compare and swap of a copy, a denial too. */
 package rivals;
 
 import io.github.resilience4j.ratelimiter.RateLimiterConfig;

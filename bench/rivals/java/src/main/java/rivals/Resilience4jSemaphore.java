@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Resilience4jSemaphore.java - resilience4j's SemaphoreBasedRateLimiter: a fair semaphore that a thread fills up. */
+   Resilience4j's SemaphoreBasedRateLimiter: a fair semaphore that a thread fills up. */
 package rivals;
 
 import io.github.resilience4j.ratelimiter.RateLimiterConfig;

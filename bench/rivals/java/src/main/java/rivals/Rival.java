@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Rival.java - what every rival offers: a new limiter for each figure, with the limit that the work needs.
+   What every rival offers: a new limiter for each figure, with the limit that the work needs.
 
    Promises: no state is shared between two limiters.  Leaves to others: threads and clocks (Shared, Keyed, Pace). */
 package rivals;

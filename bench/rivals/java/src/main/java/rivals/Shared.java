@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Shared.java - million calls a second on one limiter that all threads share, as in ../governor/src/main.rs.
+   Million calls a second on one limiter that all threads share, as in ../governor/src/main.rs.
 
    Promises: every answer is counted; a figure with a wrong answer is an error, not a figure. */
 package rivals;

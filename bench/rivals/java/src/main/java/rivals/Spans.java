@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Spans.java - how long a figure takes, and what is done before it counts.
+   How long a figure takes, and what is done before it counts.
 
    A JVM compiles what it has seen often: each work is done for warmNs, at the thread counts it is measured with and on
    limiters of its own, before its first figure.  Small: half a millisecond each, for a test. */

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+   One batch of a worker's loop: questions queued, decided together, answered in their order.
+
+       batch_limit, batch_key -> item -> batch_take -> queue -> decide -> answer -> out -> send
+
+   Answers of a session leave in the order of its requests; nothing is allocated but for an answer that is longer than
+   any before. */
+#include "serve/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "serve/park.h"
+#include "serve/plans.h"
+
+enum {
+    OUT_USUAL = 1 << 18, /* sent when it is full */
+    OUT_MAX = 8 << 20,   /* bytes of one answer */
+    SCRATCH = 1 << 20,
+    BYTES_OF_WORK = 256 /* of a state: as long as a question to a slot */
+};
+
+static bool open_memory(struct batch *batch)
+{
+    batch->plans = plans_open();
+    batch->out.memory = malloc(OUT_USUAL);
+    batch->out.capacity = OUT_USUAL;
+    batch->scratch.memory = malloc(SCRATCH);
+    batch->scratch.capacity = SCRATCH;
+    return batch->plans != NULL && batch->out.memory != NULL && batch->scratch.memory != NULL;
+}
+
+/* Workers have different ones: a receipt's number is told once. */
+static uint64_t first_receipt(struct service *service, const struct stats *stats)
+{
+    uint64_t worker = 0;
+    host_lock(&service->mutex);
+    while (worker < service->worker_count && service->worker[worker] != stats) worker++;
+    host_unlock(&service->mutex);
+    return worker;
+}
+
+int batch_open(struct batch *batch, struct service *service, struct stats *stats,
+               void (*send)(void *, struct session *, struct slice), void *sender)
+{
+    struct policy_verdict under;
+    memset(batch, 0, sizeof *batch);
+    batch->service = service;
+    batch->stats = stats;
+    batch->send = send;
+    batch->sender = sender;
+    if (!open_memory(batch) || !plans_here(batch, "1/min burst=1", &under, NULL)) {
+        batch_close(batch);
+        return WEIR_ENOMEM;
+    }
+    service_access(service, &batch->access);
+    batch->slots = under.table;
+    batch->work_most = UINT64_MAX;
+    batch->receipts = first_receipt(service, stats);
+    return 0;
+}
+
+void batch_close(struct batch *batch)
+{
+    decide_close(batch);
+    plans_close(batch->plans);
+    if (batch->policy != NULL) service_release(batch->service, batch->policy);
+    free(batch->out.memory);
+    free(batch->scratch.memory);
+    memset(batch, 0, sizeof *batch);
+}
+
+/* The serial is read first: a policy that is newer than it is looked for once more, never missed. */
+void batch_look_at_policy(struct batch *batch)
+{
+    const uint64_t serial = atom_load_acquire(&batch->service->policy_serial);
+    if (serial == batch->policy_serial) return;
+    struct policy *old = batch->policy;
+    batch->policy = service_policy(batch->service);
+    service_access(batch->service, &batch->access);
+    batch->policy_serial = serial;
+    batch->last_limit = NULL;
+    decide_follow(batch);
+    if (old != NULL) service_release(batch->service, old);
+}
+
+void batch_begin(struct batch *batch)
+{
+    batch->now_ns = batch->service->now_ns(batch->service->clock);
+    batch->decisions = 0;
+    batch_look_at_policy(batch);
+}
+
+/* ---- answers ---- */
+
+static bool send_or_park(struct batch *batch, struct session *session)
+{
+    if (session->parked != 0 && !batch->answering) return park_bytes(batch, session, bytes_slice(&batch->out));
+    batch->send(batch->sender, session, bytes_slice(&batch->out));
+    return true;
+}
+
+void batch_flush(struct batch *batch)
+{
+    struct session *session = batch->out_session;
+    if (batch->out.size != 0 && session != NULL && !batch->out.full) batch->out.full = !send_or_park(batch, session);
+    if (batch->out.full && session != NULL) {
+        session->closing = true; /* half an answer is none, and what follows would be taken for it */
+        batch->send(batch->sender, session, (struct slice){batch->out.memory, 0}); /* so that it is noticed */
+    }
+    batch->out.size = 0;
+    batch->out.full = false;
+}
+
+static void grow(struct batch *batch, size_t room)
+{
+    char *memory = room <= OUT_MAX ? realloc(batch->out.memory, room) : NULL;
+    if (memory == NULL) return; /* then it will be full */
+    batch->out.memory = memory;
+    batch->out.capacity = room;
+}
+
+struct bytes *batch_reply(struct batch *batch, struct session *session, size_t room)
+{
+    if (batch->out_session != session || batch->out.capacity - batch->out.size < room) batch_flush(batch);
+    if (batch->out.capacity < room) grow(batch, room);
+    batch->out_session = session;
+    return &batch->out;
+}
+
+/* ---- the queue ---- */
+
+/* Would have been refused, but nobody is: what was not taken is not charged. */
+static void let_pass(struct item *item, weir_decision *decision)
+{
+    item->shadow_denied = true;
+    decision->verdict = WEIR_ALLOW;
+    decision->retry_ns = 0;
+}
+
+void batch_answer_one(struct batch *batch, unsigned number)
+{
+    struct item *item = &batch->item[number];
+    weir_decision *decision = &batch->ask[number].decision;
+    const bool refused = decision->verdict != WEIR_ALLOW && !item->peek;
+    if (!item->peek) stats_decided(batch->stats, item->number, decision, item->under.shadow);
+    if (refused && decision->verdict == WEIR_NEVER) notes_never(batch, item);
+    if (refused && notes_wants_refusals(&batch->service->notes)) notes_refusal(batch, item, decision);
+    if (item->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(item, decision);
+    item->receipt = batch->receipts += SERVICE_WORKERS_MAX;
+    item->answer(batch, item, decision);
+}
+
+/* What was written before its question goes before it. */
+static void park(struct batch *batch, struct item *item)
+{
+    if (batch->out_session == item->session) batch_flush(batch);
+    if (!park_add(batch, item)) item->session->closing = true; /* without memory for its limit */
+}
+
+static void answer_all(struct batch *batch)
+{
+    for (unsigned i = 0; i < batch->count; i++) {
+        if (batch->parking != NULL && batch->item[i].under.is_shared) park(batch, &batch->item[i]);
+        else batch_answer_one(batch, i);
+    }
+    if (batch->parking == NULL) return;
+    batch_flush(batch); /* so that what stands behind a question is parked with it */
+    park_keep(batch);
+}
+
+void batch_settle_queue(struct batch *batch)
+{
+    if (batch->count == 0) return;
+    decide_queue(batch);
+    answer_all(batch);
+    batch->decisions += batch->count;
+    batch->count = batch->each_count = 0;
+}
+
+static uint64_t most_of(const uint64_t each[], unsigned count)
+{
+    uint64_t cost = 0;
+    for (unsigned i = 0; i < count; i++) cost = each[i] > cost ? each[i] : cost;
+    return cost;
+}
+
+static const struct item_each *keep_each(struct batch *batch, const struct item *item, const uint64_t each[],
+                                         unsigned each_count)
+{
+    struct item_each *kept = &batch->each[batch->each_count++];
+    *kept = (struct item_each){.end = {0}};
+    for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) {
+        kept->cost[i] = each == NULL ? item->cost : each_count == 1 ? each[0] : i < each_count ? each[i] : 0;
+    }
+    return kept;
+}
+
+/* A limit in a slot is the measure; of others the state is copied and looked through. */
+static uint64_t work_of(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    if (inside->count == 1 && inside->interval[0] != 0) return 1;
+    return inside->count + weir_state_size(plan) / BYTES_OF_WORK;
+}
+
+void batch_take(struct batch *batch, const struct item *item, const uint64_t each[], unsigned each_count)
+{
+    const bool wants_each = weir_plan_limits(item->under.plan) > 1;
+    batch_works(batch, work_of(item->under.plan));
+    if (batch->count == BATCH_ASKS || (wants_each && batch->each_count == BATCH_EACH)) batch_settle_queue(batch);
+    struct item *queued = &batch->item[batch->count];
+    weir_ask *ask = &batch->ask[batch->count];
+    if (queued != item) *queued = *item;
+    if (each != NULL) queued->cost = wants_each ? each[0] : most_of(each, each_count); /* several: see batch_costs */
+    queued->each = wants_each ? keep_each(batch, item, each, each_count) : NULL;
+    queued->shadow_denied = false;
+    ask->plan = item->under.plan;
+    ask->cost = queued->cost;
+    const unsigned number = batch->count++;
+    decide_expect(batch, queued, number);
+    if (queued->under.mark != 0 && !queued->peek) plans_met(batch, number);
+}
+
+static void empty_scratch(struct batch *batch)
+{
+    batch->scratch.size = 0;
+    batch->scratch.full = false;
+}
+
+void batch_next_request(struct batch *batch)
+{
+    if (batch->scratch.size <= SCRATCH / 2) return;
+    batch_settle_queue(batch);
+    empty_scratch(batch);
+}
+
+void batch_end(struct batch *batch)
+{
+    batch_settle_queue(batch);
+    batch_flush(batch);
+    batch->out_session = NULL;
+    empty_scratch(batch);
+    stats_add(&batch->stats->batches, 1);
+    if (batch->decisions == 0) return;
+    stats_latency(batch->stats, batch->service->now_ns(batch->service->clock) - batch->now_ns, batch->decisions);
+    batch->decisions = 0;
+}
