@@ -373,6 +373,8 @@ if(WEIR_SHARED)
     weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)
+    weir_test(install deb prove bash "${test_dir}/install/deb.sh" "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(install/deb PROPERTIES TIMEOUT 1800)
     weir_test(install without test bash "${test_dir}/install/without.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
 endif()
