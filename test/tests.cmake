@@ -320,10 +320,11 @@ set(tidy "${test_dir}/tidy")
 weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy options check bash "${tidy}/options.sh" "${PROJECT_SOURCE_DIR}")
-if(TARGET weir_redis_shared) # else the engine's tests are not here
-    weir_test(tidy promises check bash "${tidy}/promises.sh" "${PROJECT_BINARY_DIR}"
-        "${PROJECT_SOURCE_DIR}/SECURITY.md" "${PROJECT_SOURCE_DIR}/doc/development.md")
+set(tests_of "${PROJECT_BINARY_DIR}")
+if(NOT TARGET weir_redis_shared OR NOT TARGET weir_serve) # the tests of the engine or the service are not here
+    set(tests_of -)
 endif()
+weir_test(tidy pages check bash "${tidy}/pages.sh" "${PROJECT_SOURCE_DIR}" "${tests_of}")
 weir_test(tidy header test bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
 weir_test(tidy one-file check bash "${tidy}/one_file.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}" "${CMAKE_NM}"
     ${weir_warnings})
