@@ -295,6 +295,9 @@ foreach(source IN LISTS sources)
 endforeach()
 weir_test(bench strictness-picture test sh -c
     "${PROJECT_BINARY_DIR}/bench-strictness --svg | cmp - ${PROJECT_SOURCE_DIR}/doc/strictness.svg")
+weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md &&
+    WEIR_PAGE=$PWD/performance.md ${PROJECT_SOURCE_DIR}/bench/report --fill &&
+    diff ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
