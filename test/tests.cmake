@@ -379,6 +379,7 @@ if(WEIR_SHARED)
     add_dependencies(tests-install product)
     weir_test(install deb prove bash "${test_dir}/install/deb.sh" "${PROJECT_SOURCE_DIR}")
     set_tests_properties(install/deb PROPERTIES TIMEOUT 1800)
+    weir_test(install image prove bash "${test_dir}/install/image.sh" "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
     weir_test(install without test bash "${test_dir}/install/without.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
 endif()
