@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+   Writes JSON.  Strings are written in pieces, so that one of any length goes through a buffer that is drained. */
+#include "format/json.h"
+
+enum { DELETE = 0x7F, PIECE = 1024 };
+
+static void add(struct json *json, struct slice slice)
+{
+    if (json->drain != NULL && json->out->capacity - json->out->size < slice.size) json->drain(json);
+    bytes_add(json->out, slice);
+}
+
+static void add_byte(struct json *json, char byte)
+{
+    add(json, (struct slice){&byte, 1});
+}
+
+/* What stands before a value: a comma, a name. */
+static void begin(struct json *json, const char *name)
+{
+    if (json->comma) add_byte(json, ',');
+    json->comma = true;
+    if (name == NULL) return;
+    add_byte(json, '"');
+    add(json, slice_of(name));
+    add(json, (struct slice){"\":", 2});
+}
+
+static void open(struct json *json, const char *name, char bracket)
+{
+    begin(json, name);
+    add_byte(json, bracket);
+    json->comma = false;
+}
+
+static void close(struct json *json, char bracket)
+{
+    add_byte(json, bracket);
+    json->comma = true;
+}
+
+void json_object(struct json *json, const char *name)
+{
+    open(json, name, '{');
+}
+
+void json_end_object(struct json *json)
+{
+    close(json, '}');
+}
+
+void json_array(struct json *json, const char *name)
+{
+    open(json, name, '[');
+}
+
+void json_end_array(struct json *json)
+{
+    close(json, ']');
+}
+
+void json_decimal(struct json *json, const char *name, const char *number)
+{
+    begin(json, name);
+    add(json, slice_of(number));
+}
+
+void json_number(struct json *json, const char *name, uint64_t number)
+{
+    char digits[BYTES_NUMBER_MAX];
+    char *end = digits + sizeof digits;
+    begin(json, name);
+    add(json, slice_between(digits_before(end, number), end));
+}
+
+void json_bool(struct json *json, const char *name, bool value)
+{
+    json_decimal(json, name, value ? "true" : "false");
+}
+
+void json_null(struct json *json, const char *name)
+{
+    json_decimal(json, name, "null");
+}
+
+void json_line(struct json *json)
+{
+    if (json->comma) add_byte(json, ',');
+    add_byte(json, '\n');
+    json->comma = false;
+}
+
+/* ---- strings ---- */
+
+static void add_control(struct json *json, unsigned char byte)
+{
+    static const char names[] = "btn.fr"; /* of 8 to 13 */
+    const char name[] = {'\\', names[byte >= 8 && byte <= 13 ? byte - 8 : 3]};
+    const char code[] = {'\\', 'u', '0', '0', slice_hex(byte >> 4), slice_hex(byte & 15)};
+    add(json, name[1] != '.' ? (struct slice){name, sizeof name} : (struct slice){code, sizeof code});
+}
+
+/* U+0080 to U+009F in UTF-8: control characters, which a terminal obeys. */
+static bool is_c1(struct slice rest)
+{
+    return rest.size >= 2 && (unsigned char)rest.bytes[0] == 0xC2 && (unsigned char)rest.bytes[1] >= 0x80 &&
+           (unsigned char)rest.bytes[1] < 0xA0;
+}
+
+static bool is_plain(const struct json *json, unsigned char byte)
+{
+    if (byte == '<' || byte == '>' || byte == '&') return !json->in_html;
+    return byte >= ' ' && byte < DELETE && byte != '"' && byte != '\\';
+}
+
+/* What needs an escape, or is no character: returns what it took. */
+static size_t add_escaped(struct json *json, struct slice rest, bool key)
+{
+    const unsigned char byte = (unsigned char)rest.bytes[0];
+    const char no_character[] = {'\\', '\\', 'x', slice_hex(byte >> 4), slice_hex(byte & 15)};
+    if (byte == '"' || byte == '\\') add(json, (struct slice){(const char[]){'\\', (char)byte}, 2});
+    else if (byte <= DELETE) add_control(json, byte);
+    else if (is_c1(rest)) add_control(json, (unsigned char)rest.bytes[1]);
+    else if (key) add(json, (struct slice){no_character, sizeof no_character});
+    else add(json, slice_of("\xEF\xBF\xBD"));
+    return is_c1(rest) ? 2 : 1;
+}
+
+/* Bytes at the start that stand for themselves. */
+static size_t plain_size(const struct json *json, struct slice rest)
+{
+    size_t at = 0;
+    while (at < rest.size && at < PIECE) {
+        const unsigned char byte = (unsigned char)rest.bytes[at];
+        const struct slice here = slice_from(rest, at);
+        const size_t size = byte < 0x80 ? is_plain(json, byte) : slice_character(here);
+        if (size == 0 || is_c1(here)) break;
+        at += size;
+    }
+    return at;
+}
+
+static void add_string(struct json *json, const char *name, struct slice text, bool key)
+{
+    struct bytes *out = json->out;
+    begin(json, name);
+    const size_t before = out->size;
+    const bool was_full = out->full;
+    out->full = false;
+    add_byte(json, '"');
+    while (text.size != 0 && !out->full) {
+        const size_t plain = plain_size(json, text);
+        if (plain != 0) add(json, (struct slice){text.bytes, plain});
+        text = slice_from(text, plain != 0 ? plain : add_escaped(json, text, key));
+    }
+    add_byte(json, '"');
+    if (out->full) out->size = before; /* whole or not at all; one that is drained is never full */
+    out->full = out->full || was_full;
+}
+
+void json_string(struct json *json, const char *name, struct slice text)
+{
+    add_string(json, name, text, false);
+}
+
+void json_key(struct json *json, const char *name, struct slice key)
+{
+    add_string(json, name, key, true);
+}
+
+void json_text(struct json *json, const char *name, const char *text)
+{
+    json_string(json, name, slice_of(text));
+}
