@@ -58,7 +58,7 @@ add_custom_command(
     OUTPUT "${script_source}"
     COMMAND "${CMAKE_COMMAND}" "-DSCRIPT=${script}" "-DOUT=${script_source}"
         -P "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake"
-    DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake"
+    DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake" "${PROJECT_SOURCE_DIR}/cmake/c_string.cmake"
     COMMENT "Embedding ${script}"
     VERBATIM)
 
