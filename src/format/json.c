@@ -4,32 +4,46 @@
 
 enum { DELETE = 0x7F, PIECE = 1024 };
 
+/* NULL: there is none. */
+static inline char *room(struct json *json, size_t size)
+{
+    if (json->drain != NULL && json->out->capacity - json->out->size < size) json->drain(json);
+    return bytes_room(json->out, size);
+}
+
 static void add(struct json *json, struct slice slice)
 {
-    if (json->drain != NULL && json->out->capacity - json->out->size < slice.size) json->drain(json);
-    bytes_add(json->out, slice);
+    char *at = room(json, slice.size);
+    if (at != NULL) memcpy(at, slice.bytes, slice.size);
 }
 
 static void add_byte(struct json *json, char byte)
 {
-    add(json, (struct slice){&byte, 1});
+    char *at = room(json, 1);
+    if (at != NULL) *at = byte;
 }
 
-/* What stands before a value: a comma, a name. */
-static void begin(struct json *json, const char *name)
+/* A comma, the name, and what the value begins with, if that is known; all or nothing. */
+static void begin(struct json *json, const char *name, char first)
 {
-    if (json->comma) add_byte(json, ',');
+    const struct slice named = slice_of(name != NULL ? name : "");
+    char *at = room(json, json->comma + (name != NULL ? named.size + 3 : 0) + (first != 0));
+    if (at == NULL) return;
+    if (json->comma) *at++ = ',';
+    if (name != NULL) {
+        *at++ = '"';
+        memcpy(at, named.bytes, named.size);
+        at += named.size;
+        *at++ = '"';
+        *at++ = ':';
+    }
+    if (first != 0) *at = first;
     json->comma = true;
-    if (name == NULL) return;
-    add_byte(json, '"');
-    add(json, slice_of(name));
-    add(json, (struct slice){"\":", 2});
 }
 
 static void open(struct json *json, const char *name, char bracket)
 {
-    begin(json, name);
-    add_byte(json, bracket);
+    begin(json, name, bracket);
     json->comma = false;
 }
 
@@ -61,7 +75,7 @@ void json_end_array(struct json *json)
 
 void json_decimal(struct json *json, const char *name, const char *number)
 {
-    begin(json, name);
+    begin(json, name, 0);
     add(json, slice_of(number));
 }
 
@@ -69,7 +83,7 @@ void json_number(struct json *json, const char *name, uint64_t number)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
-    begin(json, name);
+    begin(json, name, 0);
     add(json, slice_between(digits_before(end, number), end));
 }
 
@@ -107,10 +121,10 @@ static bool is_c1(struct slice rest)
            (unsigned char)rest.bytes[1] < 0xA0;
 }
 
-static bool is_plain(const struct json *json, unsigned char byte)
+static bool is_plain(unsigned char byte, bool in_html)
 {
-    if (byte == '<' || byte == '>' || byte == '&') return !json->in_html;
-    return byte >= ' ' && byte < DELETE && byte != '"' && byte != '\\';
+    if (byte < ' ' || byte >= DELETE || byte == '"' || byte == '\\') return false;
+    return !in_html || (byte != '<' && byte != '>' && byte != '&');
 }
 
 /* What needs an escape, or is no character: returns what it took. */
@@ -127,13 +141,18 @@ static size_t add_escaped(struct json *json, struct slice rest, bool key)
 }
 
 /* Bytes at the start that stand for themselves. */
-static size_t plain_size(const struct json *json, struct slice rest)
+static size_t plain_size(struct slice text, bool in_html)
 {
+    const size_t most = text.size < PIECE ? text.size : PIECE;
     size_t at = 0;
-    while (at < rest.size && at < PIECE) {
-        const unsigned char byte = (unsigned char)rest.bytes[at];
-        const struct slice here = slice_from(rest, at);
-        const size_t size = byte < 0x80 ? is_plain(json, byte) : slice_character(here);
+    while (at < most) {
+        if (is_plain((unsigned char)text.bytes[at], in_html)) {
+            at++;
+            continue;
+        }
+        if ((unsigned char)text.bytes[at] < 0x80) break;
+        const struct slice here = slice_from(text, at);
+        const size_t size = slice_character(here);
         if (size == 0 || is_c1(here)) break;
         at += size;
     }
@@ -143,13 +162,12 @@ static size_t plain_size(const struct json *json, struct slice rest)
 static void add_string(struct json *json, const char *name, struct slice text, bool key)
 {
     struct bytes *out = json->out;
-    begin(json, name);
     const size_t before = out->size;
     const bool was_full = out->full;
     out->full = false;
-    add_byte(json, '"');
+    begin(json, name, '"');
     while (text.size != 0 && !out->full) {
-        const size_t plain = plain_size(json, text);
+        const size_t plain = plain_size(text, json->in_html);
         if (plain != 0) add(json, (struct slice){text.bytes, plain});
         text = slice_from(text, plain != 0 ? plain : add_escaped(json, text, key));
     }
