@@ -6,6 +6,6 @@ function(c_string out name text)
     string(REPLACE "\"" "\\\"" text "${text}")
     string(REPLACE "?" "\\?" text "${text}")
     string(REPLACE "\n" "\\n\"\n\"" text "${text}")
-    set(${out} "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\nstatic const char ${name}[] =\n\"${text}\";\n\n"
-        PARENT_SCOPE)
+    string(PREPEND text "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\nstatic const char ${name}[] =\n\"")
+    set(${out} "${text}\";\n\n" PARENT_SCOPE)
 endfunction()
