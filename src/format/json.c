@@ -23,11 +23,11 @@ static void add_byte(struct json *json, char byte)
     if (at != NULL) *at = byte;
 }
 
-/* A comma, the name, and what the value begins with, if that is known; all or nothing. */
-static void begin(struct json *json, const char *name, char first)
+/* A comma, the name, and the value or what it begins with; all or nothing. */
+static void put(struct json *json, const char *name, struct slice value)
 {
     const struct slice named = slice_of(name != NULL ? name : "");
-    char *at = room(json, json->comma + (name != NULL ? named.size + 3 : 0) + (first != 0));
+    char *at = room(json, json->comma + (name != NULL ? named.size + 3 : 0) + value.size);
     if (at == NULL) return;
     if (json->comma) *at++ = ',';
     if (name != NULL) {
@@ -37,54 +37,44 @@ static void begin(struct json *json, const char *name, char first)
         *at++ = '"';
         *at++ = ':';
     }
-    if (first != 0) *at = first;
-    json->comma = true;
-}
-
-static void open(struct json *json, const char *name, char bracket)
-{
-    begin(json, name, bracket);
-    json->comma = false;
-}
-
-static void close(struct json *json, char bracket)
-{
-    add_byte(json, bracket);
+    memcpy(at, value.bytes, value.size);
     json->comma = true;
 }
 
 void json_object(struct json *json, const char *name)
 {
-    open(json, name, '{');
+    put(json, name, (struct slice){"{", 1});
+    json->comma = false;
 }
 
 void json_end_object(struct json *json)
 {
-    close(json, '}');
+    add_byte(json, '}');
+    json->comma = true;
 }
 
 void json_array(struct json *json, const char *name)
 {
-    open(json, name, '[');
+    put(json, name, (struct slice){"[", 1});
+    json->comma = false;
 }
 
 void json_end_array(struct json *json)
 {
-    close(json, ']');
+    add_byte(json, ']');
+    json->comma = true;
 }
 
 void json_decimal(struct json *json, const char *name, const char *number)
 {
-    begin(json, name, 0);
-    add(json, slice_of(number));
+    put(json, name, slice_of(number));
 }
 
 void json_number(struct json *json, const char *name, uint64_t number)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
-    begin(json, name, 0);
-    add(json, slice_between(digits_before(end, number), end));
+    put(json, name, slice_between(digits_before(end, number), end));
 }
 
 void json_bool(struct json *json, const char *name, bool value)
@@ -165,7 +155,7 @@ static void add_string(struct json *json, const char *name, struct slice text, b
     const size_t before = out->size;
     const bool was_full = out->full;
     out->full = false;
-    begin(json, name, '"');
+    put(json, name, (struct slice){"\"", 1});
     while (text.size != 0 && !out->full) {
         const size_t plain = plain_size(text, json->in_html);
         if (plain != 0) add(json, (struct slice){text.bytes, plain});
