@@ -2,6 +2,8 @@
    JSON to an open file, by way of a buffer. */
 #include "cli/common/json_file.h"
 
+#include <math.h>
+
 void json_file_flush(struct json_file *out)
 {
     fwrite(out->buffer, 1, out->bytes.size, out->file);
@@ -25,4 +27,11 @@ void json_file_end(struct json_file *out)
     json_end_object(&out->json);
     out->json.comma = false;
     json_line(&out->json);
+}
+
+void json_file_double(struct json *json, const char *name, double value, int places)
+{
+    char text[400]; /* the largest has 309 digits */
+    snprintf(text, sizeof text, "%.*f", places, value);
+    json_decimal(json, name, isfinite(value) ? text : "null");
 }

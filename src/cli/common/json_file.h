@@ -23,4 +23,7 @@ void json_file_flush(struct json_file *out);
 /* Ends an object that stands alone, and its line. */
 void json_file_end(struct json_file *out);
 
+/* With so many places behind the point; null for what is no number. */
+void json_file_double(struct json *json, const char *name, double value, int places);
+
 #endif

@@ -157,14 +157,6 @@ static void put_json_quantiles(struct json *json, const char *name, const struct
     json_end_object(json);
 }
 
-/* With so many places behind the point. */
-static void put_fixed(struct json *json, const char *name, double value, int places)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.*f", places, value);
-    json_decimal(json, name, text);
-}
-
 static void put_double(struct json *json, const char *name, double value)
 {
     char text[64];
@@ -217,14 +209,14 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "missed", owed->missed);
     put_bytes(json, record, rate);
     if (outcomes != NULL) put_outcomes(json, outcomes);
-    put_fixed(json, "elapsed_s", (double)(record->last_ns - record->first_ns) / SECOND_NS, 9);
+    json_file_double(json, "elapsed_s", (double)(record->last_ns - record->first_ns) / SECOND_NS, 9);
     put_json_quantiles(json, "late_ns", &record->late);
     json_object(json, "behind_ns");
     json_number(json, "now", owed->behind_ns);
     json_number(json, "max", record->behind_max_ns);
     json_end_object(json);
     json_number(json, "early", record->early);
-    put_fixed(json, "over", fmax(0, record->excess) + 0.0, 3);
+    json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
     json_file_end(&out);
     json_file_flush(&out);
 }

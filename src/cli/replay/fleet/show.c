@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/common/json_file.h"
 #include "cli/replay/fleet/fleet.h"
 #include "cli/replay/show.h"
 
@@ -164,13 +165,11 @@ void fleet_json(const struct fleet *fleet, struct json *json)
 
 static void put_figures(struct json *json, const struct fleet_figures *figures)
 {
-    char excess[64];
-    snprintf(excess, sizeof excess, "%.3f", excess_of(figures) / THOUSANDTHS + 0.0);
     json_number(json, "allowed", figures->allowed);
     json_number(json, "denied", figures->denied);
     json_number(json, "wrongly_denied", figures->wrongly_denied);
     json_number(json, "wrongly_allowed", figures->wrongly_allowed);
-    json_decimal(json, "excess", excess);
+    json_file_double(json, "excess", excess_of(figures) / THOUSANDTHS + 0.0, 3);
     json_number(json, "engine_calls", figures->calls);
     json_number(json, "engine_calls_most_in_second", figures->calls_most);
     json_number(json, "waited", figures->waited);
