@@ -88,7 +88,7 @@ static bool read_decoded(struct reader *reader, bool is_name, struct slice *deco
 {
     const size_t before = reader->room->size;
     for (; reader->at < reader->end && *reader->at != '&' && !(is_name && *reader->at == '='); reader->at++) {
-        int byte = *reader->at;
+        int byte = (unsigned char)*reader->at;
         if (byte == '+') byte = ' ';
         if (byte == '%') {
             byte = slice_hex_number(slice_between(reader->at + 1, reader->end), 2);

@@ -154,7 +154,8 @@ static char next_byte(struct slice *path, bool decode)
     const char c = path->bytes[0];
     const int code = decode && c == '%' ? slice_hex_number(slice_from(*path, 1), 2) : -1;
     *path = slice_from(*path, code >= 0 ? 3 : 1);
-    return code >= 0 ? (char)(unsigned char)code : c;
+    if (code < 0) return c;
+    return (char)(unsigned char)code;
 }
 
 /* The last segment is whole: "." says nothing, and ".." takes back the one before it. */
