@@ -48,12 +48,13 @@ weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/cl
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
 weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
-    PARTS pace/bytes pace/input pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file pace/bytes pace/input pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka NAMES pace_lines
-    PARTS common/arguments common/signals pace/bytes pace/commands pace/follow pace/input pace/lines pace/outcomes
-        pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
+    PARTS common/arguments common/json_file common/signals pace/bytes pace/commands pace/follow pace/input pace/lines
+        pace/outcomes pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
     WRAPS host_event_wait host_now_ns poll read write)
-weir_programs(unit test TIER check USES cmocka NAMES record PARTS pace/outcomes pace/record pace/record_print)
+weir_programs(unit test TIER check USES cmocka NAMES record
+    PARTS common/json_file pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
@@ -244,11 +245,11 @@ if(TARGET weir_cli)
 endif()
 
 if(TARGET weir_cli AND WEIR_HAS_PAGE)
-    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json_file.c
         src/cli/common/arguments.c $<TARGET_OBJECTS:weir_page>)
     set(without "${PROJECT_BINARY_DIR}/page/without.c")
     weir_embed_replay("${without}" OFF)
-    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json_file.c
         src/cli/common/arguments.c "${without}")
     weir_test(page look test bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
     weir_test(page write test bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)

@@ -234,17 +234,19 @@ static void print_words(const struct bench_wish *wish, const void *measured)
     printf("  Sleeps in each: how often the thread gave its processor away, by the system's count.\n\n");
 }
 
-static void print_json_sleep(bool first, const char *name, const struct slept *slept)
+static void put_sleep(struct json *json, const char *name, const struct slept *slept)
 {
-    printf("%s\"%s\":{\"late_ns\":{\"p50\":%llu,\"p99\":%llu,\"p999\":%llu}", first ? "" : ",", name,
-           (unsigned long long)histogram_quantile(&slept->late, 500),
-           (unsigned long long)histogram_quantile(&slept->late, 990),
-           (unsigned long long)histogram_quantile(&slept->late, 999));
-    bench_json_number(false, "sleeps_per_wait", per_sleep(slept), 3);
-    printf("}");
+    json_object(json, name);
+    json_object(json, "late_ns");
+    json_number(json, "p50", histogram_quantile(&slept->late, 500));
+    json_number(json, "p99", histogram_quantile(&slept->late, 990));
+    json_number(json, "p999", histogram_quantile(&slept->late, 999));
+    json_end_object(json);
+    json_file_double(json, "sleeps_per_wait", per_sleep(slept), 3);
+    json_end_object(json);
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+static void put_json(struct json *json, const struct bench_wish *wish, const void *measured)
 {
     static const char *const names[LOOPS] = {[LOOP_LOAD] = "floor_load_ns",
                                              [LOOP_SYSTEM] = "system_ns",
@@ -252,14 +254,16 @@ static void print_json(const struct bench_wish *wish, const void *measured)
                                              [LOOP_TICKER] = "ticker_ns",
                                              [LOOP_TSC] = "tsc_ns"};
     const struct clocks *clocks = measured;
-    printf("\"clock\":{");
+    json_object(json, "clock");
     for (int loop = 0; loop < LOOPS; loop++) {
-        bench_json_spread(loop == 0, names[loop], cost_ns(wish, clocks, loop), 3);
+        bench_json_spread(json, names[loop], cost_ns(wish, clocks, loop), 3);
     }
-    printf("},\"sleep\":{\"sleep_ns\":%d", SLEEP_NS);
-    print_json_sleep(false, "floor", &clocks->slept[SLEEP_BARE]);
-    print_json_sleep(false, "take_wait", &clocks->slept[SLEEP_WAIT]);
-    printf("}");
+    json_end_object(json);
+    json_object(json, "sleep");
+    json_number(json, "sleep_ns", SLEEP_NS);
+    put_sleep(json, "floor", &clocks->slept[SLEEP_BARE]);
+    put_sleep(json, "take_wait", &clocks->slept[SLEEP_WAIT]);
+    json_end_object(json);
 }
 
 const struct bench_section *bench_clock_section(void)
@@ -269,6 +273,6 @@ const struct bench_section *bench_clock_section(void)
                                                  .runs = runs,
                                                  .measure = measure,
                                                  .print_words = print_words,
-                                                 .print_json = print_json};
+                                                 .put_json = put_json};
     return &section;
 }

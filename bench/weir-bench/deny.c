@@ -145,7 +145,7 @@ static void print_words(const struct bench_wish *wish, const void *measured)
            "  WEIR_CLOCK_TICKER.  A / B: how many times as long A takes (min-max).\n\n");
 }
 
-static void print_count(const struct bench_wish *wish, const struct deny *deny, int count)
+static void put_count(struct json *json, const struct bench_wish *wish, const struct deny *deny, int count)
 {
     static const char *const names[LOOPS] = {[LOOP_LOAD] = "floor_per_s",
                                              [LOOP_CLOCK] = "floor_clock_per_s",
@@ -155,22 +155,23 @@ static void print_count(const struct bench_wish *wish, const struct deny *deny, 
                                              [LOOP_LEASE] = "lease_per_s",
                                              [LOOP_LEASE_TICKER] = "lease_ticker_per_s"};
     const struct bench_series *rate = deny->rates[count].rate;
-    printf("%s{\"threads\":%u", count > 0 ? "," : "", wish->threads[count]);
+    json_object(json, NULL);
+    json_number(json, "threads", wish->threads[count]);
     for (int loop = 0; loop < LOOPS; loop++) {
-        bench_json_spread(false, names[loop], bench_spread(&rate[loop], wish->rounds), 0);
+        bench_json_spread(json, names[loop], bench_spread(&rate[loop], wish->rounds), 0);
     }
-    bench_json_spread(false, "times_load_and_clock",
+    bench_json_spread(json, "times_load_and_clock",
                       bench_times(&rate[LOOP_TAKE], &rate[LOOP_LOAD], &rate[LOOP_CLOCK], wish->rounds), 3);
-    bench_json_spread(false, "ticker_times_load", bench_times(&rate[LOOP_TICKER], &rate[LOOP_LOAD], NULL, wish->rounds),
+    bench_json_spread(json, "ticker_times_load", bench_times(&rate[LOOP_TICKER], &rate[LOOP_LOAD], NULL, wish->rounds),
                       3);
-    printf("}");
+    json_end_object(json);
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+static void put_json(struct json *json, const struct bench_wish *wish, const void *measured)
 {
-    printf("\"deny\":[");
-    for (int count = 0; count < wish->counts; count++) print_count(wish, measured, count);
-    printf("]");
+    json_array(json, "deny");
+    for (int count = 0; count < wish->counts; count++) put_count(json, wish, measured, count);
+    json_end_array(json);
 }
 
 const struct bench_section *bench_deny_section(void)
@@ -180,6 +181,6 @@ const struct bench_section *bench_deny_section(void)
                                                  .runs = runs,
                                                  .measure = measure,
                                                  .print_words = print_words,
-                                                 .print_json = print_json};
+                                                 .put_json = put_json};
     return &section;
 }

@@ -47,20 +47,14 @@ struct bench_spread bench_times(const struct bench_series *ours, const struct be
     return bench_ratio(&both, ours, rounds);
 }
 
-void bench_json_number(bool first, const char *key, double value, int places)
-{
-    if (isfinite(value)) printf("%s\"%s\":%.*f", first ? "" : ",", key, places, value);
-    else printf("%s\"%s\":null", first ? "" : ",", key);
-}
-
-void bench_json_spread(bool first, const char *key, struct bench_spread spread, int places)
+void bench_json_spread(struct json *json, const char *key, struct bench_spread spread, int places)
 {
     char name[64];
-    bench_json_number(first, key, spread.median, places);
+    json_file_double(json, key, spread.median, places);
     snprintf(name, sizeof name, "%s_min", key);
-    bench_json_number(false, name, spread.least, places);
+    json_file_double(json, name, spread.least, places);
     snprintf(name, sizeof name, "%s_max", key);
-    bench_json_number(false, name, spread.most, places);
+    json_file_double(json, name, spread.most, places);
 }
 
 void bench_print_ratio(struct bench_spread spread, int width)

@@ -26,9 +26,8 @@ struct bench_spread bench_ratio(const struct bench_series *above, const struct b
 struct bench_spread bench_times(const struct bench_series *ours, const struct bench_series *floor,
                                 const struct bench_series *second, int rounds);
 
-/* "key":1.5,"key_min":1.25,"key_max":2, with a comma before it where `first` does not hold; null for NAN. */
-void bench_json_number(bool first, const char *key, double value, int places);
-void bench_json_spread(bool first, const char *key, struct bench_spread spread, int places);
+/* "key":1.5,"key_min":1.25,"key_max":2; null for NAN. */
+void bench_json_spread(struct json *json, const char *key, struct bench_spread spread, int places);
 
 /* "1.21 (1.18-1.30)", and a number, right-aligned behind a space; "-" for NAN. */
 void bench_print_ratio(struct bench_spread spread, int width);

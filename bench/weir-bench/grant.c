@@ -230,7 +230,7 @@ static void print_words(const struct bench_wish *wish, const void *measured)
            wish->threads[0], wish->threads[0] == 1 ? "" : "s");
 }
 
-static void print_count(const struct bench_wish *wish, const struct grant *grant, int count)
+static void put_count(struct json *json, const struct bench_wish *wish, const struct grant *grant, int count)
 {
     static const char *const names[LOOPS] = {[LOOP_COUNTER] = "floor_counter_per_s",
                                              [LOOP_SWAP] = "floor_cas_per_s",
@@ -240,26 +240,27 @@ static void print_count(const struct bench_wish *wish, const struct grant *grant
                                              [LOOP_WORD_TSC] = "word_tsc_per_s",
                                              [LOOP_LEASE] = "lease_per_s"};
     const struct ratios ratios = ratios_of(wish, grant, count);
-    printf("%s{\"threads\":%u", count > 0 ? "," : "", wish->threads[count]);
+    json_object(json, NULL);
+    json_number(json, "threads", wish->threads[count]);
     for (int loop = 0; loop < LOOPS; loop++) {
         if (names[loop] == NULL) continue;
-        bench_json_spread(false, names[loop], bench_spread(&grant->rates[count].rate[loop], wish->rounds), 0);
+        bench_json_spread(json, names[loop], bench_spread(&grant->rates[count].rate[loop], wish->rounds), 0);
     }
-    bench_json_spread(false, "lease_times_counter", ratios.lease, 3);
-    bench_json_spread(false, "word_at_times_cas", ratios.word_at, 3);
-    bench_json_spread(false, "word_times_cas_and_clock", ratios.word, 3);
-    bench_json_spread(false, "word_tsc_times_cas", ratios.word_tsc, 3);
-    bench_json_spread(false, "lease_of_processors", ratios.processors, 3);
-    bench_json_number(false, "lease_clock_reads_per_1000", ratios.readings.median, 4);
-    bench_json_number(false, "word_clock_reads_per_1000", THOUSAND, 0);
-    printf("}");
+    bench_json_spread(json, "lease_times_counter", ratios.lease, 3);
+    bench_json_spread(json, "word_at_times_cas", ratios.word_at, 3);
+    bench_json_spread(json, "word_times_cas_and_clock", ratios.word, 3);
+    bench_json_spread(json, "word_tsc_times_cas", ratios.word_tsc, 3);
+    bench_json_spread(json, "lease_of_processors", ratios.processors, 3);
+    json_file_double(json, "lease_clock_reads_per_1000", ratios.readings.median, 4);
+    json_file_double(json, "word_clock_reads_per_1000", THOUSAND, 0);
+    json_end_object(json);
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+static void put_json(struct json *json, const struct bench_wish *wish, const void *measured)
 {
-    printf("\"grant\":[");
-    for (int count = 0; count < wish->counts; count++) print_count(wish, measured, count);
-    printf("]");
+    json_array(json, "grant");
+    for (int count = 0; count < wish->counts; count++) put_count(json, wish, measured, count);
+    json_end_array(json);
 }
 
 const struct bench_section *bench_grant_section(void)
@@ -269,6 +270,6 @@ const struct bench_section *bench_grant_section(void)
                                                  .runs = runs,
                                                  .measure = measure,
                                                  .print_words = print_words,
-                                                 .print_json = print_json};
+                                                 .put_json = put_json};
     return &section;
 }

@@ -252,13 +252,17 @@ static bool measure_all(struct bench *bench)
 
 static void print_json(const struct bench *bench)
 {
-    printf("{\"weir\":\"%s\",\"processors\":%u", weir_version(), bench->wish.processors);
+    struct json_file out;
+    json_file_open(&out, stdout);
+    json_object(&out.json, NULL);
+    json_text(&out.json, "weir", weir_version());
+    json_number(&out.json, "processors", bench->wish.processors);
     for (int section = 0; section < SECTIONS; section++) {
         if (!bench->named[section]) continue;
-        printf(",");
-        section_of(section)->print_json(&bench->filled_in[section], bench->measured[section]);
+        section_of(section)->put_json(&out.json, &bench->filled_in[section], bench->measured[section]);
     }
-    printf("}\n");
+    json_file_end(&out);
+    json_file_flush(&out);
 }
 
 static int measure_and_print(struct bench *bench)

@@ -270,6 +270,6 @@ const struct bench_section *bench_pace_section(void)
                                                  .runs = runs,
                                                  .measure = measure,
                                                  .print_words = pace_words,
-                                                 .print_json = pace_json};
+                                                 .put_json = pace_json};
     return &section;
 }

@@ -19,6 +19,6 @@ struct pacing {
 };
 
 void pace_words(const struct bench_wish *wish, const void *measured);
-void pace_json(const struct bench_wish *wish, const void *measured);
+void pace_json(struct json *json, const struct bench_wish *wish, const void *measured);
 
 #endif

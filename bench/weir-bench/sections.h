@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/common/json_file.h"
+
 enum { BENCH_THREADS_MAX = 1000, BENCH_COUNTS_MAX = 8, BENCH_RATES_MAX = 8, BENCH_ROUNDS_MAX = 25 };
 
 /* What is asked for.  A section gets a copy in which everything is filled in. */
@@ -34,7 +36,7 @@ struct bench_section {
     uint64_t (*runs)(const struct bench_wish *wish); /* in all, of run_ns each */
     void *(*measure)(const struct bench_wish *wish);
     void (*print_words)(const struct bench_wish *wish, const void *measured);
-    void (*print_json)(const struct bench_wish *wish, const void *measured); /* "name":{...} */
+    void (*put_json)(struct json *json, const struct bench_wish *wish, const void *measured); /* "name":{...} */
 };
 
 const struct bench_section *bench_grant_section(void);

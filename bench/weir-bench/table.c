@@ -389,6 +389,6 @@ const struct bench_section *bench_table_section(void)
                                                  .runs = runs,
                                                  .measure = measure_section,
                                                  .print_words = table_words,
-                                                 .print_json = table_json};
+                                                 .put_json = table_json};
     return &section;
 }

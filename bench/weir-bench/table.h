@@ -30,6 +30,6 @@ struct bench_table {
 };
 
 void table_words(const struct bench_wish *wish, const void *measured);
-void table_json(const struct bench_wish *wish, const void *measured);
+void table_json(struct json *json, const struct bench_wish *wish, const void *measured);
 
 #endif
