@@ -106,7 +106,7 @@ static void *open_subject(const struct row *row)
     struct subject *subject = calloc(1, sizeof *subject);
     if (subject == NULL) calls_fail(row->name, "no memory");
     subject->where = (enum where)row->where;
-    subject->now_ns = BENCH_SECOND_NS;
+    subject->now_ns = HOST_SECOND_NS;
     subject->step_ns = row->refused ? refused_ns : granted_ns;
     subject->verdict = WEIR_ALLOW;
     open_where(subject, row);

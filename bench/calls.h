@@ -12,11 +12,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <sys/random.h>
 #include <sys/types.h>
 
-#include "bench.h"
+#include "harness/harness.h"
 
 enum { CALLS_SMALL = 100 };
 

@@ -24,7 +24,7 @@
 #include <getopt.h>
 #include <sys/epoll.h>
 
-#include "../bench.h"
+#include "harness/harness.h"
 #include "reply.h"
 #include "share/histogram.h"
 #include "sockets.h"
@@ -97,7 +97,7 @@ static void send_batch(struct client *client, struct connection *connection, uin
 
 static void end_batch(struct client *client, struct connection *connection)
 {
-    const uint64_t now_ns = bench_now_ns();
+    const uint64_t now_ns = host_now_ns();
     histogram_add(&client->latency_ns, now_ns - connection->began_ns);
     if (client->settings->rate == 0 && !client->stops) {
         send_batch(client, connection, now_ns);
@@ -157,8 +157,8 @@ static struct connection *next_idle(struct client *client)
 
 static void run_until(struct client *client, uint64_t end_ns)
 {
-    while (client->idle_count > 0) send_batch(client, next_idle(client), bench_now_ns());
-    while (bench_now_ns() < end_ns) {
+    while (client->idle_count > 0) send_batch(client, next_idle(client), host_now_ns());
+    while (host_now_ns() < end_ns) {
         if (turn(client, SILENCE_MS) == 0) fail("no answer for five seconds", "", 0);
     }
 }
@@ -167,9 +167,9 @@ static void run_until(struct client *client, uint64_t end_ns)
 static void run_at_rate_until(struct client *client, uint64_t end_ns)
 {
     const double batch_ns = (double)client->settings->pipeline * 1e9 / client->settings->rate;
-    const uint64_t begin_ns = bench_now_ns();
+    const uint64_t begin_ns = host_now_ns();
     uint64_t batches = 0, due_ns = begin_ns;
-    for (uint64_t now_ns = begin_ns; now_ns < end_ns; now_ns = bench_now_ns()) {
+    for (uint64_t now_ns = begin_ns; now_ns < end_ns; now_ns = host_now_ns()) {
         while (due_ns <= now_ns && client->idle_count > 0) {
             send_batch(client, next_idle(client), due_ns);
             due_ns = begin_ns + (uint64_t)((double)++batches * batch_ns);
@@ -180,7 +180,7 @@ static void run_at_rate_until(struct client *client, uint64_t end_ns)
 
 static void run_for(struct client *client, double seconds)
 {
-    const uint64_t end_ns = bench_now_ns() + (uint64_t)(seconds * 1e9);
+    const uint64_t end_ns = host_now_ns() + (uint64_t)(seconds * 1e9);
     if (client->settings->rate > 0) run_at_rate_until(client, end_ns);
     else run_until(client, end_ns);
 }
@@ -211,11 +211,17 @@ static double server_seconds(long pid)
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
+static uint64_t processor_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * HOST_SECOND_NS + (uint64_t)used.tv_nsec;
+}
+
 static struct moment moment_of(const struct settings *settings)
 {
-    return (struct moment){.ns = bench_now_ns(),
-                           .client_s = (double)bench_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
-                           .server_s = server_seconds(settings->pid)};
+    return (struct moment){
+        .ns = host_now_ns(), .client_s = (double)processor_ns() / 1e9, .server_s = server_seconds(settings->pid)};
 }
 
 static void print_result(const struct client *client, const struct moment *begin, const struct moment *end)

@@ -6,8 +6,8 @@
 #ifndef WEIR_BENCH_PACE_H
 #define WEIR_BENCH_PACE_H
 
-#include "weir-bench/figures.h"
 #include "weir-bench/pace_sum.h"
+#include "weir-bench/sections.h"
 
 struct paced {
     struct bench_series ours[PACE_FIGURES], floor[PACE_FIGURES];

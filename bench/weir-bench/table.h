@@ -5,7 +5,7 @@
 #ifndef WEIR_BENCH_TABLE_H
 #define WEIR_BENCH_TABLE_H
 
-#include "weir-bench/figures.h"
+#include "weir-bench/sections.h"
 
 enum { TABLE_BATCH = 32 };
 

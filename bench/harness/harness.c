@@ -1,14 +1,49 @@
 /* SPDX-License-Identifier: MIT
-   Figures of several rounds: the middle, how far they lie apart, and how that is shown.
+   Figures of several rounds, and how they are printed.  Ratios are of figures of the same round. */
+#include "harness/harness.h"
 
-   Ratios are of figures of the same round. */
-#include "weir-bench/figures.h"
-
+#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdarg.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+
+static const char *program(void)
+{
+    return program_invocation_short_name;
+}
+
+#else
+
+static const char *program(void)
+{
+    return getprogname();
+}
+
+#endif
+
+void bench_fail(const char *format, ...)
+{
+    va_list arguments;
+    fflush(stdout);
+    fprintf(stderr, "%s: ", program());
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(2);
+}
+
+void *bench_allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL) bench_fail("no memory");
+    return memory;
+}
+
+/* ---- figures ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -46,6 +81,15 @@ struct bench_spread bench_times(const struct bench_series *ours, const struct be
     for (int i = 0; second != NULL && i < rounds; i++) both.round[i] = 1 / (1 / floor->round[i] + 1 / second->round[i]);
     return bench_ratio(&both, ours, rounds);
 }
+
+double bench_quantile(double values[], size_t count, double part)
+{
+    qsort(values, count, sizeof values[0], compare);
+    const size_t index = (size_t)(part * (double)count);
+    return values[index < count ? index : count - 1];
+}
+
+/* ---- printing ---- */
 
 void bench_json_number(bool first, const char *key, double value, int places)
 {
@@ -91,4 +135,39 @@ void bench_progress(const char *section, const char *what, uint64_t number, int 
 void bench_progress_clear(void)
 {
     if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+}
+
+/* ---- the machine ---- */
+
+/* The first line of what a command says, or "unknown". */
+static void ask(const char *command, char *out, int size)
+{
+    FILE *pipe = popen(command, "r");
+    const char *line = pipe != NULL ? fgets(out, size, pipe) : NULL;
+    if (pipe != NULL) pclose(pipe);
+    if (line == NULL) snprintf(out, (size_t)size, "unknown");
+    out[strcspn(out, "\n")] = '\0';
+}
+
+void bench_print_machine(void)
+{
+    struct utsname system;
+    char model[128], commit[64], changed[8];
+    uname(&system);
+    ask("sed -n 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null", model, sizeof model);
+    ask("git rev-parse --short HEAD 2>/dev/null", commit, sizeof commit);
+    ask("git status --porcelain -- src include 2>/dev/null", changed, sizeof changed);
+    printf("machine: %s, %ld cores, %s %s, compiler %s\n", model, sysconf(_SC_NPROCESSORS_ONLN), system.sysname,
+           system.release, __VERSION__);
+    printf("commit:  %s%s\n", commit, strcmp(changed, "unknown") == 0 ? "" : ", with changes to src");
+}
+
+const char *bench_beside(const char *name, char path[BENCH_PATH_SIZE])
+{
+    const ssize_t size = readlink("/proc/self/exe", path, BENCH_PATH_SIZE - 64);
+    if (size < 0) bench_fail("/proc/self/exe: %s", strerror(errno));
+    path[size] = '\0';
+    char *slash = strrchr(path, '/');
+    snprintf(slash != NULL ? slash + 1 : path, 64, "%s", name);
+    return path;
 }
