@@ -8,18 +8,10 @@
 #include "harness/crew.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include "host/thread.h"
 
 enum { LOOK_EVERY_NS = 20000, LOOK_EVERY_TURNS = 16 };
-
-static uint64_t processor_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * HOST_SECOND_NS + (uint64_t)used.tv_nsec;
-}
 
 static uint64_t switches(void)
 {
@@ -65,13 +57,14 @@ static void start_all(struct bench_crew *crew)
 /* Times are taken around the whole of it, so that they are of all members. */
 static void run(struct bench_crew *crew)
 {
-    const uint64_t switches_before = switches(), processor_before_ns = processor_ns();
+    const uint64_t switches_before = switches();
+    const double processor_before_s = bench_processor_s();
     crew->begin_ns = host_now_ns();
     crew->until_ns = crew->begin_ns + crew->run_ns;
     host_event_signal(&crew->go);
     host_sleep_until(crew->until_ns);
     crew->switches = switches() - switches_before;
-    crew->processor_ns = processor_ns() - processor_before_ns;
+    crew->processor_ns = (uint64_t)((bench_processor_s() - processor_before_s) * HOST_SECOND_NS);
     crew->wall_ns = host_now_ns() - crew->begin_ns;
     atom_store(&crew->stop, 1);
     if (crew->halt != NULL) crew->halt(crew);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __GLIBC__
@@ -41,6 +42,13 @@ void *bench_allocate(size_t count, size_t size)
     void *memory = calloc(count, size);
     if (memory == NULL) bench_fail("no memory");
     return memory;
+}
+
+double bench_processor_s(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + (double)used.tv_nsec / HOST_SECOND_NS;
 }
 
 /* ---- figures ---- */

@@ -24,6 +24,9 @@ _Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf,
 /* malloc and calloc that fail by bench_fail. */
 void *bench_allocate(size_t count, size_t size);
 
+/* Processor time of this process so far. */
+double bench_processor_s(void);
+
 /* What is asked for.  A section of weir-bench gets a copy in which everything is filled in. */
 struct bench_wish {
     unsigned threads[BENCH_COUNTS_MAX];

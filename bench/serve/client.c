@@ -73,9 +73,7 @@ struct client {
 
 _Noreturn static void fail(const char *what, const char *bytes, size_t size)
 {
-    fprintf(stderr, "bench-serve-client: %s%s%.*s\n", what, size > 0 ? ": " : "",
-            (int)(size < TEXT_SIZE ? size : TEXT_SIZE), bytes);
-    exit(1);
+    bench_fail("%s%s%.*s", what, size > 0 ? ": " : "", (int)(size < TEXT_SIZE ? size : TEXT_SIZE), bytes);
 }
 
 /* ---- batches ---- */
@@ -211,17 +209,10 @@ static double server_seconds(long pid)
     return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
 }
 
-static uint64_t processor_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * HOST_SECOND_NS + (uint64_t)used.tv_nsec;
-}
-
 static struct moment moment_of(const struct settings *settings)
 {
     return (struct moment){
-        .ns = host_now_ns(), .client_s = (double)processor_ns() / 1e9, .server_s = server_seconds(settings->pid)};
+        .ns = host_now_ns(), .client_s = bench_processor_s(), .server_s = server_seconds(settings->pid)};
 }
 
 static void print_result(const struct client *client, const struct moment *begin, const struct moment *end)
@@ -319,52 +310,22 @@ static enum kind kind_of(const char *name)
 
 static void set(struct settings *settings, int option, const char *value)
 {
-    switch (option) {
-    case 't':
-        settings->to = value;
-        break;
-    case 'k':
-        settings->order.kind = kind_of(value);
-        break;
-    case 'w':
-        settings->who = value;
-        break;
-    case 'p':
-        settings->pipeline = strtoul(value, NULL, 10);
-        break;
-    case 'c':
-        settings->connections = strtoul(value, NULL, 10);
-        break;
-    case 'n':
-        settings->order.keys = (uint32_t)strtoul(value, NULL, 10);
-        break;
-    case 'h':
-        settings->order.hot_percent = (uint32_t)strtoul(value, NULL, 10);
-        break;
-    case 's':
-        settings->seconds = strtod(value, NULL);
-        break;
-    case 'u':
-        settings->warm_up_s = strtod(value, NULL);
-        break;
-    case 'F':
-        settings->fills = true;
-        break;
-    case 'r':
-        settings->rate = strtod(value, NULL);
-        break;
-    case 'i':
-        settings->pid = strtol(value, NULL, 10);
-        break;
-    case 'f':
-        settings->script = value;
-        break;
-    case 'a':
-        settings->order.path = value;
-        break;
-    default:
-        settings->order.host = value;
-    }
+    struct tape_order *order = &settings->order;
+    if (option == 't') settings->to = value;
+    else if (option == 'k') order->kind = kind_of(value);
+    else if (option == 'w') settings->who = value;
+    else if (option == 'p') settings->pipeline = strtoul(value, NULL, 10);
+    else if (option == 'c') settings->connections = strtoul(value, NULL, 10);
+    else if (option == 'n') order->keys = (uint32_t)strtoul(value, NULL, 10);
+    else if (option == 'h') order->hot_percent = (uint32_t)strtoul(value, NULL, 10);
+    else if (option == 's') settings->seconds = strtod(value, NULL);
+    else if (option == 'u') settings->warm_up_s = strtod(value, NULL);
+    else if (option == 'F') settings->fills = true;
+    else if (option == 'r') settings->rate = strtod(value, NULL);
+    else if (option == 'i') settings->pid = strtol(value, NULL, 10);
+    else if (option == 'f') settings->script = value;
+    else if (option == 'a') order->path = value;
+    else order->host = value;
 }
 
 static bool are_whole(const struct settings *settings)

@@ -44,8 +44,7 @@ struct load {
 
 static void fail(const char *what)
 {
-    fprintf(stderr, "bench/stall: %s: %s\n", what, strerror(errno));
-    exit(1);
+    bench_fail("%s: %s", what, strerror(errno));
 }
 
 static double now_ns(void)

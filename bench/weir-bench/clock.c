@@ -92,7 +92,7 @@ static void measure_sleep(const struct bench_wish *wish, struct slept *slept, bo
 
 /* ---- both ---- */
 
-static void fill_in(struct bench_wish *wish)
+void clock_fill_in(struct bench_wish *wish)
 {
     bench_fill_in_loops(wish);
     wish->counts = 1;
@@ -100,12 +100,12 @@ static void fill_in(struct bench_wish *wish)
     wish->run_ns = RUN_USUAL_NS;
 }
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t clock_runs(const struct bench_wish *wish)
 {
     return (uint64_t)wish->rounds * (LOOPS + SLEEPS);
 }
 
-static void *measure(const struct bench_wish *wish)
+void *clock_measure(const struct bench_wish *wish)
 {
     struct clocks *clocks = bench_allocate(1, sizeof *clocks);
     bench_works_measure("clock", WORKS_OF_CLOCK, LOOPS, wish, &clocks->rates);
@@ -145,7 +145,7 @@ static void print_sleep(const struct slept *slept, const char *name)
     printf(" %16.2f\n", per_sleep(slept));
 }
 
-static void print_words(const struct bench_wish *wish, const void *measured)
+void clock_words(const struct bench_wish *wish, const void *measured)
 {
     const struct clocks *clocks = measured;
     printf("clock: a reading, ns             median      min      max\n");
@@ -170,7 +170,7 @@ static void print_json_sleep(bool first, const char *name, const struct slept *s
     printf("}");
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+void clock_json(const struct bench_wish *wish, const void *measured)
 {
     static const char *const names[LOOPS] = {[LOOP_LOAD] = "floor_load_ns",
                                              [LOOP_SYSTEM] = "system_ns",
@@ -186,15 +186,4 @@ static void print_json(const struct bench_wish *wish, const void *measured)
     print_json_sleep(false, "floor", &clocks->slept[SLEEP_BARE]);
     print_json_sleep(false, "take_wait", &clocks->slept[SLEEP_WAIT]);
     printf("}");
-}
-
-const struct bench_section *bench_clock_section(void)
-{
-    static const struct bench_section section = {.name = "clock",
-                                                 .fill_in = fill_in,
-                                                 .runs = runs,
-                                                 .measure = measure,
-                                                 .print_words = print_words,
-                                                 .print_json = print_json};
-    return &section;
 }

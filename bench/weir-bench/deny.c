@@ -18,12 +18,12 @@ static const enum bench_work WORKS_OF_DENY[LOOPS] = {[LOOP_LOAD] = WORK_LOAD,
 
 #define MILLION 1e6
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t deny_runs(const struct bench_wish *wish)
 {
     return bench_loops_runs(wish, LOOPS);
 }
 
-static void *measure(const struct bench_wish *wish)
+void *deny_measure(const struct bench_wish *wish)
 {
     struct bench_rates *rates = bench_allocate(BENCH_COUNTS_MAX, sizeof *rates);
     bench_works_measure("deny", WORKS_OF_DENY, LOOPS, wish, rates);
@@ -48,7 +48,7 @@ static void print_rates(const struct bench_wish *wish, const struct bench_rates 
     }
 }
 
-static void print_words(const struct bench_wish *wish, const void *measured)
+void deny_words(const struct bench_wish *wish, const void *measured)
 {
     print_rates(wish, measured);
     printf("  Floors: a load of one shared word and a comparison, a reading of the clock.  + ticker: with\n"
@@ -76,20 +76,9 @@ static void print_count(const struct bench_wish *wish, const struct bench_rates 
     printf("}");
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+void deny_json(const struct bench_wish *wish, const void *measured)
 {
     printf("\"deny\":[");
     for (int count = 0; count < wish->counts; count++) print_count(wish, measured, count);
     printf("]");
-}
-
-const struct bench_section *bench_deny_section(void)
-{
-    static const struct bench_section section = {.name = "deny",
-                                                 .fill_in = bench_fill_in_loops,
-                                                 .runs = runs,
-                                                 .measure = measure,
-                                                 .print_words = print_words,
-                                                 .print_json = print_json};
-    return &section;
 }

@@ -15,12 +15,12 @@ static const enum bench_work WORKS_OF_GRANT[LOOPS] = {
 enum { THOUSAND = 1000 };
 #define MILLION 1e6
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t grant_runs(const struct bench_wish *wish)
 {
     return bench_loops_runs(wish, LOOPS);
 }
 
-static void *measure(const struct bench_wish *wish)
+void *grant_measure(const struct bench_wish *wish)
 {
     struct bench_rates *rates = bench_allocate(BENCH_COUNTS_MAX, sizeof *rates);
     bench_works_measure("grant", WORKS_OF_GRANT, LOOPS, wish, rates);
@@ -71,7 +71,7 @@ static void print_rates(const struct bench_wish *wish, const struct bench_rates 
     }
 }
 
-static void print_words(const struct bench_wish *wish, const void *measured)
+void grant_words(const struct bench_wish *wish, const void *measured)
 {
     const struct bench_rates *rates = measured;
     print_rates(wish, rates);
@@ -118,20 +118,9 @@ static void print_count(const struct bench_wish *wish, const struct bench_rates 
     printf("}");
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+void grant_json(const struct bench_wish *wish, const void *measured)
 {
     printf("\"grant\":[");
     for (int count = 0; count < wish->counts; count++) print_count(wish, measured, count);
     printf("]");
-}
-
-const struct bench_section *bench_grant_section(void)
-{
-    static const struct bench_section section = {.name = "grant",
-                                                 .fill_in = bench_fill_in_loops,
-                                                 .runs = runs,
-                                                 .measure = measure,
-                                                 .print_words = print_words,
-                                                 .print_json = print_json};
-    return &section;
 }

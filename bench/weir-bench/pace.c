@@ -211,7 +211,7 @@ static void measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t e
 
 /* ---- the section ---- */
 
-static void fill_in(struct bench_wish *wish)
+void pace_fill_in(struct bench_wish *wish)
 {
     if (wish->rounds == 0) wish->rounds = 1;
     wish->run_ns = wish->rates == 0 ? RUN_USUAL_NS : RUN_ALONE_NS;
@@ -224,12 +224,12 @@ static void fill_in(struct bench_wish *wish)
     for (int i = 0; i < wish->counts; i++) wish->threads[i] = THREADS_USUAL[i];
 }
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t pace_runs(const struct bench_wish *wish)
 {
     return 2 * (uint64_t)wish->rounds * (uint64_t)wish->rates * (uint64_t)wish->counts;
 }
 
-static void *measure(const struct bench_wish *wish)
+void *pace_measure(const struct bench_wish *wish)
 {
     struct pacing *pacing = bench_allocate(1, sizeof *pacing);
     for (int i = 0; i < wish->rates; i++) pacing->every[i] = (wish->rate[i] + PACE_LOOKS_PER_S - 1) / PACE_LOOKS_PER_S;
@@ -242,15 +242,4 @@ static void *measure(const struct bench_wish *wish)
         }
     }
     return pacing;
-}
-
-const struct bench_section *bench_pace_section(void)
-{
-    static const struct bench_section section = {.name = "pace",
-                                                 .fill_in = fill_in,
-                                                 .runs = runs,
-                                                 .measure = measure,
-                                                 .print_words = pace_words,
-                                                 .print_json = pace_json};
-    return &section;
 }

@@ -18,7 +18,4 @@ struct pacing {
     struct paced of[BENCH_RATES_MAX][BENCH_COUNTS_MAX];
 };
 
-void pace_words(const struct bench_wish *wish, const void *measured);
-void pace_json(const struct bench_wish *wish, const void *measured);
-
 #endif

@@ -20,10 +20,32 @@ struct bench_section {
     void (*print_json)(const struct bench_wish *wish, const void *measured); /* "name":{...} */
 };
 
-const struct bench_section *bench_grant_section(void);
-const struct bench_section *bench_deny_section(void);
-const struct bench_section *bench_clock_section(void);
-const struct bench_section *bench_pace_section(void);
-const struct bench_section *bench_table_section(void);
+uint64_t grant_runs(const struct bench_wish *wish);
+void *grant_measure(const struct bench_wish *wish);
+void grant_words(const struct bench_wish *wish, const void *measured);
+void grant_json(const struct bench_wish *wish, const void *measured);
+
+uint64_t deny_runs(const struct bench_wish *wish);
+void *deny_measure(const struct bench_wish *wish);
+void deny_words(const struct bench_wish *wish, const void *measured);
+void deny_json(const struct bench_wish *wish, const void *measured);
+
+void clock_fill_in(struct bench_wish *wish);
+uint64_t clock_runs(const struct bench_wish *wish);
+void *clock_measure(const struct bench_wish *wish);
+void clock_words(const struct bench_wish *wish, const void *measured);
+void clock_json(const struct bench_wish *wish, const void *measured);
+
+void pace_fill_in(struct bench_wish *wish);
+uint64_t pace_runs(const struct bench_wish *wish);
+void *pace_measure(const struct bench_wish *wish);
+void pace_words(const struct bench_wish *wish, const void *measured);
+void pace_json(const struct bench_wish *wish, const void *measured);
+
+void table_fill_in(struct bench_wish *wish);
+uint64_t table_runs(const struct bench_wish *wish);
+void *table_measure(const struct bench_wish *wish);
+void table_words(const struct bench_wish *wish, const void *measured);
+void table_json(const struct bench_wish *wish, const void *measured);
 
 #endif

@@ -325,7 +325,7 @@ static void open_all(struct bench *bench)
     map_lines(bench, table_stats(bench->table).bytes);
 }
 
-static void *measure_section(const struct bench_wish *wish)
+void *table_measure(const struct bench_wish *wish)
 {
     struct bench bench = {.wish = wish, .region = {.fd = -1}};
     struct bench_table *table = bench_allocate(1, sizeof *table);
@@ -342,7 +342,7 @@ static void *measure_section(const struct bench_wish *wish)
     return table;
 }
 
-static void fill_in(struct bench_wish *wish)
+void table_fill_in(struct bench_wish *wish)
 {
     if (wish->rounds == 0) wish->rounds = ROUNDS_USUAL;
     wish->run_ns = RUN_USUAL_NS;
@@ -352,18 +352,7 @@ static void fill_in(struct bench_wish *wish)
     wish->threads[1] = 2;
 }
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t table_runs(const struct bench_wish *wish)
 {
     return (uint64_t)wish->rounds * (uint64_t)wish->counts * TABLE_WORKS;
-}
-
-const struct bench_section *bench_table_section(void)
-{
-    static const struct bench_section section = {.name = "table",
-                                                 .fill_in = fill_in,
-                                                 .runs = runs,
-                                                 .measure = measure_section,
-                                                 .print_words = table_words,
-                                                 .print_json = table_json};
-    return &section;
 }

@@ -29,7 +29,4 @@ struct bench_table {
     struct bench_series rate[BENCH_COUNTS_MAX][TABLE_WORKS]; /* a second, all threads together */
 };
 
-void table_words(const struct bench_wish *wish, const void *measured);
-void table_json(const struct bench_wish *wish, const void *measured);
-
 #endif
