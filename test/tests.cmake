@@ -40,6 +40,7 @@ weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_b
     engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
+weir_programs(unit test TIER check USES cmocka harness NAMES bench_pacing)
 weir_programs(unit test TIER check USES cmocka harness NAMES bench_window PARTS weir-bench/window)
 weir_programs(unit test TIER check USES cmocka harness NAMES bench_pace_sum
     PARTS common/rows weir-bench/pace_sum weir-bench/window)

@@ -15,13 +15,9 @@ enum { SPARE = 2000, RATE_MAX = 1000000000, SECONDS_MAX = 3600 };
 
 static const uint64_t LINE_RUN_NS = 100000000, LINE_RUN_SMALL_NS = 500000;
 
-struct start {
-    uint64_t at_ns, due_ns; /* due 0: not said */
-};
-
 struct job {
     const struct pacing *pacing;
-    struct start *start;
+    struct pacing_start *start;
     size_t room;
     alignas(BENCH_CACHE_LINE) struct atom given;
 };
@@ -39,7 +35,8 @@ static void turn(struct bench_member *member)
     const unsigned count = job->pacing->acquire(member->own, &due_ns);
     const uint64_t place = atom_add(&job->given, count), at_ns = host_now_ns();
     if (at_ns < due_ns) bench_fail("%s: an operation started early", job->pacing->who);
-    for (uint64_t i = place; i < place + count && i < job->room; i++) job->start[i] = (struct start){at_ns, due_ns};
+    for (uint64_t i = place; i < place + count && i < job->room; i++)
+        job->start[i] = (struct pacing_start){at_ns, due_ns};
 }
 
 static void leave(struct bench_member *member)
@@ -62,7 +59,7 @@ static double least_of(const double late_ns[], size_t from, size_t count)
     return least;
 }
 
-static double highest_of(const struct start start[], size_t count, double rate_per_s)
+static double highest_of(const struct pacing_start start[], size_t count, double rate_per_s)
 {
     double level = 0, highest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -74,7 +71,7 @@ static double highest_of(const struct start start[], size_t count, double rate_p
     return highest;
 }
 
-static double inverted_of(const struct start start[], size_t count)
+static double inverted_of(const struct pacing_start start[], size_t count)
 {
     uint64_t latest_ns = 0;
     size_t inverted = 0;
@@ -85,7 +82,7 @@ static double inverted_of(const struct start start[], size_t count)
     return (double)inverted / (double)count;
 }
 
-static void look_at(const struct start start[], size_t count, double rate_per_s, double figure[PACING_FIGURES])
+void pacing_look_at(const struct pacing_start start[], size_t count, double rate_per_s, double figure[PACING_FIGURES])
 {
     const size_t tenth = count / 10 + 1;
     const double elapsed_ns = (double)(start[count - 1].at_ns - start[0].at_ns);
@@ -129,7 +126,7 @@ void pacing_run(const struct pacing *pacing, const struct pace *pace, double fig
     bench_crew_run(&crew);
     const size_t count = starts_of(&job, crew.until_ns);
     for (int i = 0; i < PACING_FIGURES; i++) figure[i] = 0;
-    if (count > 1) look_at(job.start, count, pace->rate_per_s, figure);
+    if (count > 1) pacing_look_at(job.start, count, pace->rate_per_s, figure);
     figure[PACING_STARTS] = (double)count;
     figure[PACING_PROCESSOR] = (double)crew.processor_ns / (double)crew.wall_ns;
     figure[PACING_SLEEPS] = (double)crew.switches / (double)(count > 0 ? count : 1);

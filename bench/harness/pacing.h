@@ -45,6 +45,14 @@ enum pacing_figure {
     PACING_FIGURES
 };
 
+/* When an operation started, and when it was due: 0 where nobody says. */
+struct pacing_start {
+    uint64_t at_ns, due_ns;
+};
+
+/* Of two starts or more, in order: all figures but PACING_STARTS, PACING_PROCESSOR and PACING_SLEEPS. */
+void pacing_look_at(const struct pacing_start start[], size_t count, double rate_per_s, double figure[PACING_FIGURES]);
+
 void pacing_run(const struct pacing *pacing, const struct pace *pace, double figure[PACING_FIGURES]);
 
 /* RATE THREADS SECONDS as the command line has them; fails where they are not that. */
