@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# figures.awk: reads what bench/rivals/run has measured, for table.awk and plot.awk (behind lib/middle.awk).  A line is a round, the folder, and
+# figures.awk: reads what bench/rivals/run has measured, for table.awk and plot.awk.  A line is a round, the folder, and
 # what that folder's run printed: who, work, threads, then figures; "# " begins what was noted about the run.
 BEGIN {
     FS = "\t"
