@@ -18,11 +18,11 @@ def said(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
 
 
-def machine():
+def machine(between='; '):
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         model = re.search(r'model name\s*: (.*)', file.read())
-    return (f'{model.group(1) if model else "unknown"}, {os.cpu_count()} cores, Linux {os.uname().release}; '
-            f'commit: {said("git", "describe", "--always", "--dirty", "--exclude=*").strip()}')
+    return (f'{model.group(1) if model else "unknown"}, {os.cpu_count()} cores, Linux {os.uname().release}'
+            f'{between}commit: {said("git", "describe", "--always", "--dirty", "--exclude=*").strip()}')
 
 
 def quantile(values, part):
