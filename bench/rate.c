@@ -347,7 +347,7 @@ static void measure(const struct way *way, const char *options, const struct pac
     const struct pacing pacing = open_subject(&subject, way, options, pace);
     const int loops = noisy ? start_busy(busy) : 0;
     pacing_run(&pacing, pace, figure);
-    figure[ASKS] = figure[PACING_STARTS] > 0 ? (double)atom_load(&subject.asks) / figure[PACING_STARTS] : 0;
+    figure[ASKS] = (double)atom_load(&subject.asks) / figure[PACING_STARTS];
     for (int i = 0; i < loops; i++) {
         kill(busy[i], SIGKILL);
         waitpid(busy[i], NULL, 0);
@@ -375,6 +375,14 @@ static const struct wish USUAL[] = {
 
 static void print_row(const struct wish *wish, const struct way *way, const char *options, struct pace pace, bool noisy)
 {
+    const struct {
+        int figure, width, places;
+        double scale;
+    } columns[] = {{PACING_PER_S, 10, 0, 1},     {PACING_ERROR_PPM, 9, 0, 1},
+                   {PACING_P50_NS, 9, 1, 1e-3},  {PACING_P99_NS, 9, 1, 1e-3},
+                   {PACING_P999_NS, 9, 1, 1e-3}, {PACING_BURST, 8, 1, 1e3 / pace.rate_per_s},
+                   {PACING_PROCESSOR, 6, 2, 1},  {ASKS, 7, 3, 1},
+                   {PACING_SLEEPS, 7, 3, 1},     {PACING_INVERTED, 8, 4, 1}};
     struct bench_series series[FIGURES];
     double figure[FIGURES];
     if (way->single) pace.threads = 1;
@@ -384,11 +392,10 @@ static void print_row(const struct wish *wish, const struct way *way, const char
         for (int i = 0; i < FIGURES; i++) series[i].round[round] = figure[i];
     }
     for (int i = 0; i < FIGURES; i++) figure[i] = bench_spread(&series[i], wish->rounds).median;
-    printf("%8.0f %7d %-10s %-4s %10.0f %9.0f %9.1f %9.1f %9.1f %8.1f %6.2f %7.3f %7.3f %8.4f\n", pace.rate_per_s,
-           pace.threads, way->name, noisy ? "busy" : "idle", figure[PACING_PER_S], figure[PACING_ERROR_PPM],
-           figure[PACING_P50_NS] / 1e3, figure[PACING_P99_NS] / 1e3, figure[PACING_P999_NS] / 1e3,
-           figure[PACING_BURST] / pace.rate_per_s * 1e3, figure[PACING_PROCESSOR], figure[ASKS], figure[PACING_SLEEPS],
-           figure[PACING_INVERTED]);
+    printf("%8.0f %7d %-10s %-4s", pace.rate_per_s, pace.threads, way->name, noisy ? "busy" : "idle");
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        bench_print_number(figure[columns[i].figure] * columns[i].scale, columns[i].width, columns[i].places);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -415,7 +422,8 @@ static void print_table(const struct wish *wish)
             }
         }
     }
-    printf("\nasks, sleeps: for each start.  inverted: share of starts behind one that was due later.\n");
+    printf("\nasks, sleeps: for each start.  inverted: share of starts behind one that was due later.  -: not "
+           "measured.\n");
 }
 
 static int print_lines(int argc, char **argv)

@@ -150,7 +150,7 @@ void bench_progress_clear(void)
 /* The first line of what a command says, or "unknown". */
 static void ask(const char *command, char *out, int size)
 {
-    FILE *pipe = popen(command, "r");
+    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): the words are ours */
     const char *line = pipe != NULL ? fgets(out, size, pipe) : NULL;
     if (pipe != NULL) pclose(pipe);
     if (line == NULL) snprintf(out, (size_t)size, "unknown");

@@ -9,6 +9,8 @@
    Nothing starts before it was due, or it fails. */
 #include "harness/pacing.h"
 
+#include <math.h>
+
 #include "harness/loops.h"
 
 enum { SPARE = 2000, RATE_MAX = 1000000000, SECONDS_MAX = 3600 };
@@ -125,11 +127,11 @@ void pacing_run(const struct pacing *pacing, const struct pace *pace, double fig
     memset(job.start, 1, job.room * sizeof *job.start); /* the memory is there before it is measured */
     bench_crew_run(&crew);
     const size_t count = starts_of(&job, crew.until_ns);
-    for (int i = 0; i < PACING_FIGURES; i++) figure[i] = 0;
+    for (int i = 0; i < PACING_FIGURES; i++) figure[i] = NAN;
     if (count > 1) pacing_look_at(job.start, count, pace->rate_per_s, figure);
     figure[PACING_STARTS] = (double)count;
     figure[PACING_PROCESSOR] = (double)crew.processor_ns / (double)crew.wall_ns;
-    figure[PACING_SLEEPS] = (double)crew.switches / (double)(count > 0 ? count : 1);
+    figure[PACING_SLEEPS] = (double)crew.switches / (double)count;
     bench_crew_close(&crew);
     free(job.start);
 }

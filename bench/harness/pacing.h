@@ -53,6 +53,7 @@ struct pacing_start {
 /* Of two starts or more, in order: all figures but PACING_STARTS, PACING_PROCESSOR and PACING_SLEEPS. */
 void pacing_look_at(const struct pacing_start start[], size_t count, double rate_per_s, double figure[PACING_FIGURES]);
 
+/* NAN is what could not be measured: there were less than two starts. */
 void pacing_run(const struct pacing *pacing, const struct pace *pace, double figure[PACING_FIGURES]);
 
 /* RATE THREADS SECONDS as the command line has them; fails where they are not that. */
