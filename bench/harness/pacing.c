@@ -114,7 +114,7 @@ static size_t starts_of(const struct job *job, uint64_t until_ns)
 
 void pacing_run(const struct pacing *pacing, const struct pace *pace, double figure[PACING_FIGURES])
 {
-    struct job job = {.pacing = pacing, .room = (size_t)(pace->rate_per_s * pace->seconds * 1.2) + SPARE};
+    struct job job = {.pacing = pacing, .room = (size_t)(pace->rate_per_s * pace->seconds * 2) + SPARE};
     struct bench_crew crew = {.name = pacing->who,
                               .threads = (unsigned)pace->threads,
                               .run_ns = (uint64_t)(pace->seconds * HOST_SECOND_NS),
