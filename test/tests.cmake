@@ -41,9 +41,10 @@ weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_b
     engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
-weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS weir-bench/window)
-weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum
-    PARTS common/arguments common/rows weir-bench/pace_sum weir-bench/window)
+weir_programs(unit test TIER check USES cmocka harness NAMES bench_pacing)
+weir_programs(unit test TIER check USES cmocka harness NAMES bench_window PARTS weir-bench/window)
+weir_programs(unit test TIER check USES cmocka harness NAMES bench_pace_sum
+    PARTS common/rows weir-bench/pace_sum weir-bench/window)
 weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/clients common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
@@ -288,11 +289,12 @@ foreach(source IN LISTS sources)
         continue()
     endif()
     weir_inside_program(bench bench-${name} "${source}")
+    target_link_libraries(bench-${name} PRIVATE bench_harness)
     if(name STREQUAL serve_calls)
         target_link_libraries(bench-${name} PRIVATE weir_serve)
     endif()
     set_target_properties(bench-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-    add_dependencies(bench-${name} weir_cli weir_bench) # bench/pace.c and bench/table.c run them
+    add_dependencies(bench-${name} weir_cli weir_bench) # bench/rate.c and the scripts run them
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
 weir_test(bench strictness-picture test sh -c
@@ -304,6 +306,9 @@ weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/perfo
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
 weir_inside_program(bench bench-stall-load bench/stall/load.c)
+foreach(target IN ITEMS bench-serve-client bench-stall-load)
+    target_link_libraries(${target} PRIVATE bench_harness)
+endforeach()
 
 function(weir_bench_script name script) # [ALONE]
     weir_test(bench ${name} test
@@ -314,6 +319,8 @@ function(weir_bench_script name script) # [ALONE]
 endfunction()
 weir_bench_script(stall stall/run ALONE)
 if(TARGET weir_cli)
+    weir_bench_script(pace pace)
+    weir_bench_script(replay replay)
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)

@@ -3,7 +3,6 @@
 
    Units everywhere. */
 #include <math.h>
-#include <stdio.h>
 
 #include "plan/write.h"
 #include "weir-bench/pace.h"
@@ -115,65 +114,61 @@ void pace_words(const struct bench_wish *wish, const void *measured)
 /* ---- JSON ---- */
 
 /* The four figures from `figure` on. */
-static void put_late(struct json *json, const char *name, const struct bench_wish *wish,
-                     const struct bench_series figure[])
+static void print_json_late(const char *name, const struct bench_wish *wish, const struct bench_series figure[])
 {
     static const char *const names[] = {"p50", "p99", "p999", "max"};
-    json_object(json, name);
-    for (int i = 0; i < 4; i++) json_file_double(json, names[i], median(&figure[i], wish), 0);
-    json_end_object(json);
+    printf(",\"%s\":{", name);
+    for (int i = 0; i < 4; i++) bench_json_number(i == 0, names[i], median(&figure[i], wish), 0);
+    printf("}");
 }
 
-static void put_gaps(struct json *json, const char *name, const struct bench_wish *wish,
-                     const struct bench_series figure[PACE_FIGURES])
+static void print_json_gaps(const char *name, const struct bench_wish *wish,
+                            const struct bench_series figure[PACE_FIGURES])
 {
-    json_object(json, name);
-    json_file_double(json, "within_1us", median(&figure[PACE_NEAR], wish), 4);
-    json_file_double(json, "within_10us", median(&figure[PACE_NEAR + 1], wish), 4);
-    json_file_double(json, "within_100us", median(&figure[PACE_NEAR + 2], wish), 4);
-    json_end_object(json);
+    printf(",\"%s\":{", name);
+    bench_json_number(true, "within_1us", median(&figure[PACE_NEAR], wish), 4);
+    bench_json_number(false, "within_10us", median(&figure[PACE_NEAR + 1], wish), 4);
+    bench_json_number(false, "within_100us", median(&figure[PACE_NEAR + 2], wish), 4);
+    printf("}");
 }
 
-static void put_one(struct json *json, const struct bench_wish *wish, uint64_t rate, uint64_t every, unsigned threads,
-                    const struct paced *paced)
+static void print_one(const struct bench_wish *wish, uint64_t rate, uint64_t every, unsigned threads,
+                      const struct paced *paced)
 {
-    json_object(json, NULL);
-    json_number(json, "rate_per_s", rate);
-    json_number(json, "threads", threads);
-    json_number(json, "grain_ns", wish->grain_ns);
-    json_file_double(json, "operations", median(&paced->ours[PACE_OPERATIONS], wish), 0);
-    bench_json_spread(json, "error_ppm", bench_spread(&paced->ours[PACE_ERROR_PPM], wish->rounds), 2);
-    json_file_double(json, "floor_error_ppm", median(&paced->floor[PACE_ERROR_PPM], wish), 2);
-    put_late(json, "late_ns", wish, &paced->ours[PACE_P50_NS]);
-    put_late(json, "floor_late_ns", wish, &paced->floor[PACE_P50_NS]);
-    put_late(json, "behind_ns", wish, &paced->ours[PACE_BEHIND_P50_NS]);
-    bench_json_spread(json, "p99_of_floor",
+    printf("{\"rate_per_s\":%llu,\"threads\":%u,\"grain_ns\":%llu", (unsigned long long)rate, threads,
+           (unsigned long long)wish->grain_ns);
+    bench_json_number(false, "operations", median(&paced->ours[PACE_OPERATIONS], wish), 0);
+    bench_json_spread(false, "error_ppm", bench_spread(&paced->ours[PACE_ERROR_PPM], wish->rounds), 2);
+    bench_json_number(false, "floor_error_ppm", median(&paced->floor[PACE_ERROR_PPM], wish), 2);
+    print_json_late("late_ns", wish, &paced->ours[PACE_P50_NS]);
+    print_json_late("floor_late_ns", wish, &paced->floor[PACE_P50_NS]);
+    print_json_late("behind_ns", wish, &paced->ours[PACE_BEHIND_P50_NS]);
+    bench_json_spread(false, "p99_of_floor",
                       bench_ratio(&paced->ours[PACE_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds), 3);
-    bench_json_spread(json, "behind_p99_of_floor",
+    bench_json_spread(false, "behind_p99_of_floor",
                       bench_ratio(&paced->ours[PACE_BEHIND_P99_NS], &paced->floor[PACE_P99_NS], wish->rounds), 3);
-    bench_json_spread(json, "cpu", bench_spread(&paced->ours[PACE_PROCESSOR], wish->rounds), 4);
-    json_file_double(json, "floor_cpu", median(&paced->floor[PACE_PROCESSOR], wish), 4);
-    json_file_double(json, "sleeps_per_s", median(&paced->ours[PACE_SLEEPS], wish), 0);
-    json_file_double(json, "floor_sleeps_per_s", median(&paced->floor[PACE_SLEEPS], wish), 0);
-    put_gaps(json, "gaps", wish, paced->ours);
-    put_gaps(json, "floor_gaps", wish, paced->floor);
-    json_text(json, "gaps_of", every == 1 ? "all" : "thread");
-    json_file_double(json, "window_excess", excess(paced, wish), 3);
-    json_file_double(json, "early", most(&paced->ours[PACE_EARLY], wish), 0);
-    json_number(json, "looked_at_one_in", every);
-    json_number(json, "rounds", (uint64_t)wish->rounds);
-    json_number(json, "round_ns", wish->run_ns);
-    json_end_object(json);
+    bench_json_spread(false, "cpu", bench_spread(&paced->ours[PACE_PROCESSOR], wish->rounds), 4);
+    bench_json_number(false, "floor_cpu", median(&paced->floor[PACE_PROCESSOR], wish), 4);
+    bench_json_number(false, "sleeps_per_s", median(&paced->ours[PACE_SLEEPS], wish), 0);
+    bench_json_number(false, "floor_sleeps_per_s", median(&paced->floor[PACE_SLEEPS], wish), 0);
+    print_json_gaps("gaps", wish, paced->ours);
+    print_json_gaps("floor_gaps", wish, paced->floor);
+    printf(",\"gaps_of\":\"%s\"", every == 1 ? "all" : "thread");
+    bench_json_number(false, "window_excess", excess(paced, wish), 3);
+    bench_json_number(false, "early", most(&paced->ours[PACE_EARLY], wish), 0);
+    printf(",\"looked_at_one_in\":%llu,\"rounds\":%d,\"round_ns\":%llu}", (unsigned long long)every, wish->rounds,
+           (unsigned long long)wish->run_ns);
 }
 
-void pace_json(struct json *json, const struct bench_wish *wish, const void *measured)
+void pace_json(const struct bench_wish *wish, const void *measured)
 {
     const struct pacing *pacing = measured;
-    json_array(json, "pace");
+    printf("\"pace\":[");
     for (int rate = 0; rate < wish->rates; rate++) {
         for (int count = 0; count < wish->counts; count++) {
-            put_one(json, wish, wish->rate[rate], pacing->every[rate], wish->threads[count], &pacing->of[rate][count]);
+            if (rate + count > 0) printf(",");
+            print_one(wish, wish->rate[rate], pacing->every[rate], wish->threads[count], &pacing->of[rate][count]);
         }
     }
-    json_end_array(json);
+    printf("]");
 }

@@ -2,8 +2,6 @@
    Tables in words, and as JSON.
 
    Ratios are of figures of the same round. */
-#include <stdio.h>
-
 #include "plan/write.h"
 #include "weir-bench/table.h"
 
@@ -27,7 +25,7 @@ static double per_key(const struct bench_table *table, uint64_t keys)
 
 /* ---- JSON ---- */
 
-static void put_rates(struct json *json, const struct bench_wish *wish, const struct bench_table *table, int count)
+static void print_rates(const struct bench_wish *wish, const struct bench_table *table, int count)
 {
     static const char *const names[TABLE_WORKS] = {
         [TABLE_FLOOR] = "floor_per_s",
@@ -38,39 +36,32 @@ static void put_rates(struct json *json, const struct bench_wish *wish, const st
         [TABLE_TAKE_BATCH] = "batch_per_s",
     };
     for (int work = 0; work < TABLE_WORKS; work++) {
-        json_file_double(json, names[work], median(&table->rate[count][work], wish), 0);
+        printf("\"%s\":%.0f,", names[work], median(&table->rate[count][work], wish));
     }
-    const struct bench_series *rate = table->rate[count];
-    json_file_double(json, "single_of_floor", median_ratio(&rate[TABLE_TAKE], &rate[TABLE_FLOOR], wish), 3);
-    json_file_double(json, "loop_of_floor", median_ratio(&rate[TABLE_TAKE_LOOP], &rate[TABLE_FLOOR_LOOP], wish), 3);
-    json_file_double(json, "batch_of_floor", median_ratio(&rate[TABLE_TAKE_BATCH], &rate[TABLE_FLOOR_BATCH], wish), 3);
+    printf("\"single_of_floor\":%.3f,\"loop_of_floor\":%.3f,\"batch_of_floor\":%.3f",
+           median_ratio(&table->rate[count][TABLE_TAKE], &table->rate[count][TABLE_FLOOR], wish),
+           median_ratio(&table->rate[count][TABLE_TAKE_LOOP], &table->rate[count][TABLE_FLOOR_LOOP], wish),
+           median_ratio(&table->rate[count][TABLE_TAKE_BATCH], &table->rate[count][TABLE_FLOOR_BATCH], wish));
 }
 
-void table_json(struct json *json, const struct bench_wish *wish, const void *measured)
+void table_json(const struct bench_wish *wish, const void *measured)
 {
     const struct bench_table *table = measured;
-    json_object(json, "table");
-    json_number(json, "keys", wish->keys);
-    put_rates(json, wish, table, 0);
-    json_file_double(json, "bytes_per_key", per_key(table, table->keys_fitting_in_all), 2);
-    json_file_double(json, "bytes_per_key_at_last", per_key(table, table->keys_fitting), 2);
-    json_number(json, "bytes", table->bytes);
-    json_number(json, "rounds", (uint64_t)wish->rounds);
-    json_number(json, "batch", TABLE_BATCH);
-    json_array(json, "threads");
+    printf("\"table\":{\"keys\":%llu,", (unsigned long long)wish->keys);
+    print_rates(wish, table, 0);
+    printf(",\"bytes_per_key\":%.2f,\"bytes_per_key_at_last\":%.2f,\"bytes\":%llu,\"rounds\":%d,\"batch\":%d,"
+           "\"threads\":[",
+           per_key(table, table->keys_fitting_in_all), per_key(table, table->keys_fitting),
+           (unsigned long long)table->bytes, wish->rounds, TABLE_BATCH);
     for (int i = 0; i < wish->counts; i++) {
-        const struct bench_series *first = table->rate[0], *rate = table->rate[i];
-        json_object(json, NULL);
-        json_number(json, "threads", wish->threads[i]);
-        put_rates(json, wish, table, i);
-        json_file_double(json, "single_of_first", median_ratio(&rate[TABLE_TAKE], &first[TABLE_TAKE], wish), 3);
-        json_file_double(json, "loop_of_first", median_ratio(&rate[TABLE_TAKE_LOOP], &first[TABLE_TAKE_LOOP], wish), 3);
-        json_file_double(json, "batch_of_first", median_ratio(&rate[TABLE_TAKE_BATCH], &first[TABLE_TAKE_BATCH], wish),
-                         3);
-        json_end_object(json);
+        printf("%s{\"threads\":%u,", i > 0 ? "," : "", wish->threads[i]);
+        print_rates(wish, table, i);
+        printf(",\"single_of_first\":%.3f,\"loop_of_first\":%.3f,\"batch_of_first\":%.3f}",
+               median_ratio(&table->rate[i][TABLE_TAKE], &table->rate[0][TABLE_TAKE], wish),
+               median_ratio(&table->rate[i][TABLE_TAKE_LOOP], &table->rate[0][TABLE_TAKE_LOOP], wish),
+               median_ratio(&table->rate[i][TABLE_TAKE_BATCH], &table->rate[0][TABLE_TAKE_BATCH], wish));
     }
-    json_end_array(json);
-    json_end_object(json);
+    printf("]}");
 }
 
 /* ---- words ---- */

@@ -5,24 +5,13 @@
    and then, and ends by itself: among a thousand that are busy, whoever should tell them to stop would wait his turn.
 
    What is measured holds nothing of making threads or of their first call. */
-#include "weir-bench/crew.h"
+#include "harness/crew.h"
 
-#include <stddef.h>
 #include <sys/resource.h>
-#include <time.h>
 
-#include "cli/common/arguments.h"
-#include "host/clock.h"
 #include "host/thread.h"
 
 enum { LOOK_EVERY_NS = 20000, LOOK_EVERY_TURNS = 16 };
-
-static uint64_t processor_ns(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * HOST_SECOND_NS + (uint64_t)used.tv_nsec;
-}
 
 static uint64_t switches(void)
 {
@@ -43,68 +32,58 @@ static void *work(void *argument)
 {
     struct bench_member *member = argument;
     struct bench_crew *crew = member->crew;
-    if (crew->enter != NULL && !crew->enter(member)) atom_store(&crew->failed, 1);
+    if (crew->enter != NULL) crew->enter(member);
     atom_add(&crew->ready, 1);
     while (host_event_seen(&crew->go) == 0) host_event_wait(&crew->go, 0, HOST_NO_DEADLINE);
     member->begin_ns = host_now_ns();
-    if (atom_load(&crew->failed) == 0) work_for_a_while(member);
+    work_for_a_while(member);
     member->end_ns = host_now_ns();
     if (crew->leave != NULL) crew->leave(member);
     return NULL;
 }
 
-static bool check(const struct bench_crew *crew, unsigned started)
+static void start_all(struct bench_crew *crew)
 {
-    uint64_t wrong = 0;
-    for (unsigned i = 0; i < started; i++) wrong += crew->member[i].wrong;
-    if (wrong == 0) return true;
-    trouble("%llu calls of %s by %u threads did not return what they should", (unsigned long long)wrong, crew->name,
-            crew->threads);
-    return false;
-}
-
-static unsigned start_all(struct bench_crew *crew)
-{
-    unsigned started = 0;
-    for (; started < crew->threads; started++) {
-        struct bench_member *member = &crew->member[started];
+    for (unsigned i = 0; i < crew->threads; i++) {
+        struct bench_member *member = &crew->member[i];
         member->crew = crew;
-        member->index = started;
-        if (pthread_create(&member->thread, NULL, work, member) != 0) break;
+        member->index = i;
+        if (pthread_create(&member->thread, NULL, work, member) == 0) continue;
+        bench_fail("the system cannot run %u threads; see --threads", crew->threads);
     }
-    while (atom_load_acquire(&crew->ready) < started) host_sleep_until(host_now_ns() + LOOK_EVERY_NS);
-    return started;
+    while (atom_load_acquire(&crew->ready) < crew->threads) host_sleep_until(host_now_ns() + LOOK_EVERY_NS);
 }
 
 /* Times are taken around the whole of it, so that they are of all members. */
 static void run(struct bench_crew *crew)
 {
-    const uint64_t switches_before = switches(), processor_before_ns = processor_ns();
+    const uint64_t switches_before = switches();
+    const double processor_before_s = bench_processor_s();
     crew->begin_ns = host_now_ns();
     crew->until_ns = crew->begin_ns + crew->run_ns;
     host_event_signal(&crew->go);
     host_sleep_until(crew->until_ns);
     crew->switches = switches() - switches_before;
-    crew->processor_ns = processor_ns() - processor_before_ns;
+    crew->processor_ns = (uint64_t)((bench_processor_s() - processor_before_s) * HOST_SECOND_NS);
     crew->wall_ns = host_now_ns() - crew->begin_ns;
     atom_store(&crew->stop, 1);
     if (crew->halt != NULL) crew->halt(crew);
 }
 
-bool bench_crew_run(struct bench_crew *crew)
+void bench_crew_run(struct bench_crew *crew)
 {
+    uint64_t wrong = 0;
     crew->member = host_allocate(crew->threads * sizeof *crew->member);
-    const unsigned started = crew->member != NULL ? start_all(crew) : 0;
-    const bool there = started == crew->threads && atom_load(&crew->failed) == 0;
-    if (started != crew->threads) {
-        atom_store(&crew->failed, 1);
-        trouble("the system cannot run %u threads; see --threads", crew->threads);
+    if (crew->member == NULL) bench_fail("no memory for %u threads", crew->threads);
+    start_all(crew);
+    run(crew);
+    for (unsigned i = 0; i < crew->threads; i++) {
+        pthread_join(crew->member[i].thread, NULL);
+        wrong += crew->member[i].wrong;
     }
-    if (there) run(crew);
-    atom_store(&crew->stop, 1);
-    if (!there) host_event_signal(&crew->go);
-    for (unsigned i = 0; i < started; i++) pthread_join(crew->member[i].thread, NULL);
-    return check(crew, started) && there;
+    if (wrong == 0) return;
+    bench_fail("%llu calls of %s by %u threads did not return what they should", (unsigned long long)wrong, crew->name,
+               crew->threads);
 }
 
 void bench_crew_close(struct bench_crew *crew)

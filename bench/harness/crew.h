@@ -13,10 +13,8 @@
 
 #include <weir/weir.h>
 
-#include "host/sleep.h"
+#include "harness/harness.h"
 #include "share/atomic.h"
-
-enum { BENCH_CACHE_LINE = 64 };
 
 struct bench_crew;
 
@@ -35,11 +33,11 @@ struct bench_member {
 struct bench_crew {
     /* As wanted.  enter and leave: once by each member, before and after what is measured; halt: once by whoever runs
        the crew, when the time is over.  All but turn may be NULL. */
-    const char *name; /* for complaints */
+    const char *name; /* for what fails */
     unsigned threads;
     uint64_t run_ns;
     const void *job;
-    bool (*enter)(struct bench_member *member);
+    void (*enter)(struct bench_member *member);
     void (*turn)(struct bench_member *member);
     void (*leave)(struct bench_member *member);
     void (*halt)(struct bench_crew *crew);
@@ -50,11 +48,11 @@ struct bench_crew {
     uint64_t wall_ns, processor_ns, switches; /* switches: how often a thread gave its processor away to wait */
 
     struct host_event go;
-    struct atom ready, failed, stop;
+    struct atom ready, stop;
 };
 
-/* Says what is wrong and returns false.  bench_crew_close in any case. */
-bool bench_crew_run(struct bench_crew *crew);
+/* Fails where there is no room for so many threads, or where something was answered wrong. */
+void bench_crew_run(struct bench_crew *crew);
 void bench_crew_close(struct bench_crew *crew);
 
 /* Units a second, all together, from the first that began to the last that ended. */
