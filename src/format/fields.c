@@ -53,7 +53,7 @@ static struct field *add_field(struct reader *reader, const char *at, struct sli
     if (name.size == 0) words = "expected a name, as in key=acme or {\"key\": \"acme\"}";
     if (fields->count == FIELDS_MAX) words = "expected at most 32 fields";
     for (unsigned i = 0; i < fields->count && words == NULL; i++) {
-        if (slice_is(fields->field[i].name, name)) words = "expected each name once: this one was there before";
+        if (slice_is(fields->field[i].name, name)) words = "expected each name once: this one is repeated";
     }
     if (words != NULL) {
         wrong_at(reader, at, words);
@@ -116,7 +116,7 @@ static bool read_decoded(struct reader *reader, bool is_name, struct slice *deco
         if (byte == '+') byte = ' ';
         if (byte == '%') {
             if (!read_hex(reader, reader->at + 1, 2, &byte))
-                return expected(reader, "expected two hexadecimal digits behind %, as in %20; % itself is %25");
+                return expected(reader, "expected two hexadecimal digits after %, as in %20; % itself is %25");
             reader->at += 2;
         }
         bytes_byte(reader->room, (char)byte);
@@ -166,7 +166,7 @@ static bool read_unicode(struct reader *reader)
 {
     unsigned point, second;
     if (!read_hex(reader, reader->at + 2, 4, &point))
-        return expected(reader, "expected four hexadecimal digits behind \\u, as in \\u00e9");
+        return expected(reader, "expected four hexadecimal digits after \\u, as in \\u00e9");
     if (point >= 0xD800 && point <= 0xDFFF) {
         const char *next = reader->at + 6;
         const bool pair = point < 0xDC00 && reader->end - next >= 6 && next[0] == '\\' && next[1] == 'u' &&
@@ -304,7 +304,7 @@ static bool read_member(struct reader *reader)
     struct field *field = add_field(reader, start, name);
     if (field == NULL) return false;
     skip_blanks(reader);
-    if (!is_next(reader, ':')) return expected(reader, "expected a : behind the name, as in {\"key\": \"acme\"}");
+    if (!is_next(reader, ':')) return expected(reader, "expected a : after the name, as in {\"key\": \"acme\"}");
     reader->at++;
     skip_blanks(reader);
     return is_next(reader, '"') ? read_string(reader, &field->value) : read_plain(reader, field);
@@ -321,7 +321,7 @@ bool fields_read_json(struct slice text, struct bytes *room, struct fields *fiel
     skip_blanks(&reader);
     while (!is_next(&reader, '}')) {
         if (fields->count != 0) {
-            if (!is_next(&reader, ',')) return expected(&reader, "expected a , or a } behind the value");
+            if (!is_next(&reader, ',')) return expected(&reader, "expected a , or a } after the value");
             reader.at++;
             skip_blanks(&reader);
         }
@@ -330,5 +330,5 @@ bool fields_read_json(struct slice text, struct bytes *room, struct fields *fiel
     }
     reader.at++;
     skip_blanks(&reader);
-    return reader.at == reader.end || expected(&reader, "expected nothing behind the last }");
+    return reader.at == reader.end || expected(&reader, "expected nothing after the last }");
 }

@@ -510,28 +510,28 @@ const char *host_error_text(int number)
 {
     switch (number) {
     case HOST_HELD:
-        return "another process keeps its lock; is it stopped?";
+        return "another process holds its lock; is that process stopped?";
     case ELOOP:
         return "it is a symbolic link, which is not followed";
     case EISDIR:
-        return "it is a folder; expected a file";
+        return "it is a directory; expected a file";
     case ENODEV:
-        return "it is no regular file";
+        return "it is not a regular file";
     case EEXIST:
-        return "it is there already";
+        return "it exists already";
     case EMLINK:
         return "it has another name (a hard link)";
     case EPERM:
         return "it belongs to another user, or others may write it";
     case ENOENT:
-        return "there is no such file, or no such folder";
+        return "no such file or directory";
     case EACCES:
         return "permission denied";
     case ENOSPC:
     case EDQUOT:
-        return "there is not so much space";
+        return "there is not enough space";
     case ENOMEM:
-        return "there is not so much memory";
+        return "there is not enough memory";
     case EROFS:
         return "the file system is read-only";
     default:

@@ -96,8 +96,8 @@ const struct secrets *decide_secrets(struct batch *batch)
     if (engine_secret(asker->handle, NULL) == asker->secrets_number) return &asker->secrets;
     asker->secrets_number = engine_secret(asker->handle, text);
     if (!secrets_read(&asker->secrets, text)) {
-        service_say(batch->service, "engine: the secret of receipts has another form than 32 characters or more, or "
-                                    "\"NEW OLD SECONDS\": each service settles only its own");
+        service_say(batch->service, "engine: the secret of receipts is neither 32 characters or more nor \"NEW OLD "
+                                    "SECONDS\": each service settles only its own receipts");
     }
     memset(text, 0, sizeof text);
     return &asker->secrets;

@@ -9,7 +9,8 @@ struct engine *engine_open(const struct engine_settings *settings, struct servic
 {
     (void)settings, (void)service;
     api_fail(error, WEIR_EUNSUPPORTED,
-             "this weir was built without hiredis; in its source: tools/deps build && tools/build");
+             "this build has no Redis support (hiredis was missing); to add it, run tools/deps build && tools/build in "
+             "the source tree");
     return NULL;
 }
 

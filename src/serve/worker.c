@@ -265,8 +265,8 @@ static void tell(struct worker *worker)
     if (told.slow_senders + told.slow_readers + told.too_many + told.no_descriptors == 0) return;
     worker->told = (struct worker_told){0};
     snprintf(text, sizeof text,
-             "clients cut: %u sent no whole request within %d s, %u did not take their answers; refused: %u beyond "
-             "connections, %u without a descriptor",
+             "connections closed: %u sent no whole request within %d s, %u did not read their responses; refused: %u "
+             "over the maximum, %u for want of a descriptor",
              told.slow_senders, CONN_REQUEST_S, told.slow_readers, told.too_many, told.no_descriptors);
     service_say(worker->shared->service, text);
 }

@@ -56,7 +56,7 @@ open_ask "$(url_of one)"
 bucket
 several
 order check
-says out 'asked by functions'
+says out 'decided by functions'
 says out 'done 0'
 order install
 says out 'done 0'
@@ -71,7 +71,7 @@ bucket
 several
 counts commands -lt 2700
 order check
-says out 'asked by scripts'
+says out 'decided by scripts'
 order install
 says out 'scripts will be used'
 in_engine six SCRIPT FLUSH >out

@@ -268,7 +268,7 @@ is '0' EXISTS k
 for value in hello 'weir' "$(printf 'weir\001\001')" 'weirdweirdweirdweirdweirdweirdweirdweird'; do
     to SET k "$value" >/dev/null
     expected='what is at k was not written by weir'
-    if [ ${#value} = 6 ]; then expected='a state of weir, but damaged; to begin anew: DEL k'; fi
+    if [ ${#value} = 6 ]; then expected='a state of weir, but damaged; to start afresh: DEL k'; fi
     refuses "WEIRVALUE $expected" FCALL weir_take 1 k 10/s 1
     is "$value" GET k
 done

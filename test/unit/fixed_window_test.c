@@ -64,8 +64,8 @@ static void mistakes(void **unused)
 {
     (void)unused;
     static const struct mistake rows[] = {
-        {"10/s block=0s", 12, "block is above 0; to block nobody leave it out; for example block=1min"},
-        {"10/s align=first block=0ns", 24, "block is above 0; to block nobody leave it out; for example block=1min"},
+        {"10/s block=0s", 12, "block is above 0; leave it out for no blocking; for example block=1min"},
+        {"10/s align=first block=0ns", 24, "block is above 0; leave it out for no blocking; for example block=1min"},
         {"1.5/s algorithm=fixed-window", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
         {"10/s align=first burst=3", 18,
          "burst does not belong to algorithm=fixed-window; it goes with gcra, hybrid, bursty, leaky"},

@@ -303,8 +303,9 @@ static void other_homes_are_reached_by_a_reset(void **state)
     takes(limiter, 3, 0);
     assert_int_equal(weir_set_limit(limiter, "3/s gap=1ms algorithm=sliding-log", WEIR_KEEP, &error),
                      WEIR_EUNSUPPORTED);
-    assert_string_equal(error.message,
-                        "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
+    assert_string_equal(
+        error.message,
+        "usage cannot be carried over to or from a log with gap= or count-refused; change with WEIR_RESET");
     assert_int_equal(weir_set_limit(limiter, "3/s", WEIR_KEEP, &error), WEIR_EUNSUPPORTED);
     denies(limiter, 1, S);
     static const char *const others[] = {"3/s gap=1ns algorithm=sliding-log", "3/s", "5/s; 3/s algorithm=sliding-log",

@@ -27,7 +27,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PACE] = {"pace", 0, NULL, "use the defaults of weir pace (hybrid) instead of admission (gcra)"},
     [OPTION_WINDOW] = {"window", 0, "TIME", "also print the most in any window of this length"},
     [OPTION_AS] = {"as", 0, "SYSTEM", "print only the limit as a configuration of nginx, haproxy, envoy or redis-cell"},
-    [OPTION_SVG] = {"svg", 0, "FILE", "write the drawing to FILE as a picture, and nothing else"},
+    [OPTION_SVG] = {"svg", 0, "FILE", "write the plot to FILE as SVG, and print nothing"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
 };
 
@@ -149,7 +149,7 @@ static int write_picture(const weir_plan *plan, const char *path)
     weir_plan_text(plan, title, sizeof title);
     const bool rated = algorithm_of(&plan_inside_const(plan)->rule[0])->words != 0;
     if (!plot_make(&plot, plan))
-        return trouble("--svg %s: there is nothing to draw of %s%s", path, title, rated ? ", it is too large" : "");
+        return trouble("--svg %s: there is nothing to plot for %s%s", path, title, rated ? ", it is too large" : "");
     FILE *out = fopen(path, "w");
     if (out == NULL) return trouble("--svg %s: %s", path, strerror(errno));
     plot_svg(&plot, title, out);

@@ -55,7 +55,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
 
-static const char mixed[] = "one limit counts bytes and another does not; for both run two, with a pipe between";
+static const char mixed[] = "one limit counts bytes and another does not; for both, connect two weir pace with a pipe";
 
 bool pace_stopped(const struct pace *pace)
 {

@@ -49,7 +49,7 @@ struct charge {
 
 static const char *cure_of(const char *error)
 {
-    if (strstr(error, "unknown command") != NULL) return "; weir serve was expected there, which listens on port 9347";
+    if (strstr(error, "unknown command") != NULL) return "; expected a weir serve there; it listens on port 9347";
     if (strstr(error, "NOAUTH") != NULL || strstr(error, "WRONGPASS") != NULL)
         return "; its password comes from WEIR_PASSWORD, --password-file or the URL";
     return "";

@@ -23,8 +23,7 @@ static bool is_simulated(const struct candidate *candidate)
         return false;
     }
     if (plan->limit[0].algorithm == ALGORITHM_GCRA && plan->limit[0].period_ns != 0) return true;
-    trouble("replay: \"%s\" is no rate by gcra, and --nodes simulates no other, for leases and shares are of those; "
-            "for example 10/s burst=20",
+    trouble("replay: \"%s\" is not a gcra limit, the only kind that --nodes simulates; for example 10/s burst=20",
             candidate->text);
     return false;
 }
@@ -55,7 +54,7 @@ static bool open_limit(struct fleet_limit *limit, const struct fleet_options *op
     weir_plan share;
     if (!is_simulated(candidate)) return false;
     if (local_share(&share, &candidate->plan, options->nodes, &error) != 0) {
-        trouble("replay: a share of \"%s\" for each of %llu nodes cannot be said: %s", candidate->text,
+        trouble("replay: a share of \"%s\" for each of %llu nodes is not a valid limit: %s", candidate->text,
                 (unsigned long long)options->nodes, error.message);
         return false;
     }

@@ -113,7 +113,8 @@ static void put_limit(FILE *out, const struct replay_result *result, int index)
     put_number(out, "delay_p99_ns", limit->delay_p99_ns);
     put_number(out, "delay_max_ns", limit->delay_max_ns);
     put_string(out, "note", limit->note, strnlen(limit->note, sizeof limit->note));
-    put_string(out, "spare_text", limit->spare_text, strnlen(limit->spare_text, sizeof limit->spare_text));
+    put_string(out, "unaffected_text", limit->unaffected_text,
+               strnlen(limit->unaffected_text, sizeof limit->unaffected_text));
     put_top(out, limit);
     put_numbers(out, "denied_steps", series->limit[index].denied, series->count);
     fputc(',', out);
@@ -133,8 +134,8 @@ static void put_result(FILE *out, const struct replay_result *result)
     put_time(out, "last_s", result->last_ns);
     put_number(out, "resolution_ns", result->resolution_ns);
     put_truth(out, "whole_seconds", result->whole_seconds);
-    put_truth(out, "stamps_are_ends", result->stamps_are_ends);
-    fprintf(out, "\"spare\":%.10g,", result->spare);
+    put_truth(out, "timestamps_are_ends", result->timestamps_are_ends);
+    fprintf(out, "\"unaffected\":%.10g,", result->unaffected);
     put_string(out, "key", key_name, key_name != NULL ? strlen(key_name) : 0);
     fputs("\"busiest\":{", out);
     put_busiest(out, "second", &result->second);

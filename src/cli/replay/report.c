@@ -108,10 +108,10 @@ static void put_count(struct writer *writer, uint64_t count, const char *noun)
 
 static void put_stamps(struct writer *writer, const struct replay_result *result)
 {
-    if (result->stamps_are_ends) write_text(writer, "stamps are request ENDS to the ");
-    else write_text(writer, "requests are taken at their start, to the ");
+    if (result->timestamps_are_ends) write_text(writer, "timestamps are request ENDS to the ");
+    else write_text(writer, "timestamps are request starts, to the ");
     write_text(writer, resolution_text(result->resolution_ns));
-    if (result->stamps_are_ends) write_text(writer, ": true refusals may be higher");
+    if (result->timestamps_are_ends) write_text(writer, ": true refusals may be higher");
 }
 
 /* Parts that do not fit behind the one before begin a line. */
@@ -146,7 +146,7 @@ static void print_head(const struct replay_result *result, int width)
     put_stamps(&writer, result);
     parts[count++] = stamps.text;
     writer = cell_of(&range);
-    write_text(&writer, "estimates: spread over each second, or as stamped");
+    write_text(&writer, "estimates: spread over each second, or exactly as timestamped");
     if (result->whole_seconds) parts[count++] = range.text;
     writer = cell_of(&malformed);
     put_count(&writer, result->malformed, "malformed line");
@@ -314,7 +314,7 @@ static void print_busiest(const struct replay_result *result)
 {
     const struct replay_busiest *rows[] = {&result->second, &result->minute};
     static const char *const names[] = {"in a second", "in a minute"};
-    printf("\n  %-13s%9s%9s%9s\n", result->key_name != NULL ? "a client sent" : "there came", "p50", "p99", "most");
+    printf("\n  %-13s%9s%9s%9s\n", result->key_name != NULL ? "a client sent" : "all sent", "p50", "p99", "most");
     for (int i = 0; i < 2; i++) {
         struct cell p50, p99, max, key;
         struct writer writer = cell_of(&p50);
@@ -330,24 +330,24 @@ static void print_busiest(const struct replay_result *result)
     }
 }
 
-/* Limits of one rate are spared by one burst. */
-static bool spares_as_before(const struct replay_result *result, int index)
+/* Limits of one rate have one such burst. */
+static bool unaffected_as_before(const struct replay_result *result, int index)
 {
     for (int i = 0; i < index; i++) {
-        if (strcmp(result->limit[i].spare_text, result->limit[index].spare_text) == 0) return true;
+        if (strcmp(result->limit[i].unaffected_text, result->limit[index].unaffected_text) == 0) return true;
     }
     return false;
 }
 
-static void print_spare(const struct replay_result *result, int width)
+static void print_unaffected(const struct replay_result *result, int width)
 {
     bool any = false;
     for (int i = 0; i < result->limits; i++) {
         const struct replay_limit *limit = &result->limit[i];
-        if (limit->spare_text[0] == '\0' || spares_as_before(result, i)) continue;
+        if (limit->unaffected_text[0] == '\0' || unaffected_as_before(result, i)) continue;
         if (!any) putchar('\n');
         any = true;
-        printf("  to refuse nothing to %.6g %% of clients: %s\n", result->spare, limit->spare_text);
+        printf("  to leave %.6g %% of clients unaffected: %s\n", result->unaffected, limit->unaffected_text);
     }
     for (int i = 0; i < result->limits; i++) {
         const char *note = result->limit[i].note, *rest = strstr(note, "; ");
@@ -500,7 +500,7 @@ void report_text(const struct replay_result *result, bool quiet)
     if (result->requests == 0) return;
     print_table(result, width);
     print_busiest(result);
-    print_spare(result, width);
+    print_unaffected(result, width);
     print_when(result, width);
     if (result->fleet != NULL) print_fleet(result, width);
 }

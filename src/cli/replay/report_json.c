@@ -60,7 +60,7 @@ static void put_limit(struct json *json, const struct replay_result *result, con
     put_number(json, "keys_delayed", limit->clients_delayed);
     put_number(json, "delay_p99_ns", limit->delay_p99_ns);
     put_number(json, "delay_max_ns", limit->delay_max_ns);
-    if (limit->spare_burst != 0) put_number(json, "spare_burst", limit->spare_burst);
+    if (limit->unaffected_burst != 0) put_number(json, "unaffected_burst", limit->unaffected_burst);
     put_top(json, limit);
 }
 
@@ -127,7 +127,7 @@ void report_json(const struct replay_result *result)
     put_number(json, "first_ns", result->first_ns);
     put_number(json, "last_ns", result->last_ns);
     put_number(json, "resolution_ns", result->resolution_ns);
-    put_bool(json, "stamps_are_ends", result->stamps_are_ends);
+    put_bool(json, "timestamps_are_ends", result->timestamps_are_ends);
     json_text(json, ",\"limits\":[");
     for (int i = 0; i < result->limits; i++) {
         if (i > 0) json_text(json, ",");

@@ -315,7 +315,7 @@ const struct algorithm *bursty_algorithm(void)
     static const struct algorithm bursty = {
         .name = "bursty",
         .options = WITH(BURST) | WITH(PAY) | WITH(START) | WITH(DEBT),
-        .note = "unused time is stored; the store begins empty unless start=full is said",
+        .note = "unused time is stored; the store begins empty unless start=full is given",
         .words = BURSTY_WORDS,
         .pays_after = true,
         ALGORITHM_ANSWERS(smooth),
@@ -329,7 +329,7 @@ const struct algorithm *warmup_algorithm(void)
     static const struct algorithm warmup = {
         .name = "warmup",
         .options = WITH(WARMUP) | WITH(COLD) | WITH(PAY) | WITH(START),
-        .note = "cold at first and after a rest: calls are up to `cold` times as far apart until it is warm",
+        .note = "cold at first and after idling: calls are up to `cold` times as far apart until it is warm",
         .words = WARMUP_WORDS,
         .pays_after = true,
         ALGORITHM_ANSWERS(smooth),

@@ -81,7 +81,7 @@ static void redirect(struct weir_engine *engine, struct link *link, struct item 
     pool_count(&engine->pool->counts.redirected, 1);
     if (engine->pool->url.kind != URL_CLUSTER) {
         engine_failed(engine, link->server, WEIR_OUTAGE_REFUSED,
-                      "it is part of a cluster: redis+cluster:// was expected in the URL");
+                      "it is part of a cluster: expected redis+cluster:// in the URL");
         set_state(engine, item, ITEM_AWAY);
         return;
     }
@@ -184,7 +184,8 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     } else if (reply_error(reply) != NULL) {
         on_fault(engine, link, item, reply);
     } else if (!read_answer(engine, item, reply)) {
-        cannot(engine, link, item, "an answer of another form than weir's: who has made this function?");
+        cannot(engine, link, item,
+               "unexpected reply format: the weir functions on this server do not seem to be weir's own");
     } else {
         item->ask->from = WEIR_FROM_ENGINE;
         link->served_ns = link->heard_ns;
@@ -505,7 +506,8 @@ void weir_engine_finish(weir_engine *engine, weir_engine_ask *asks, size_t n, we
 
 static void tell_if_full(struct pool *pool, uint64_t now_ns)
 {
-    static const char words[] = "while it is away: the table of shares is full, and new keys are refused by mistake";
+    static const char words[] =
+        "while it is unavailable: the table of shares is full, so new keys are refused even within their limits";
     const uint64_t full = away_full(pool);
     if (full == atomic_load(&pool->full_told) || !pool_tell(pool, 0, now_ns, words)) return;
     atomic_store(&pool->full_told, full);

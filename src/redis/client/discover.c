@@ -37,7 +37,7 @@ static void on_slots(struct link *link, void *context, const redisReply *reply)
     struct weir_engine *const engine = context;
     if (reply == NULL || !engine->seeking || engine->discover_server != link->server) return;
     if (pool_set_slots(engine->pool, link->server, reply)) engine->seeking = false;
-    else no_help(engine, reply_error(reply) != NULL ? reply->str : "it knows of no slots: is it part of a cluster?");
+    else no_help(engine, reply_error(reply) != NULL ? reply->str : "it has no hash slots: is it part of a cluster?");
 }
 
 static void on_primary(struct link *link, void *context, const redisReply *reply)
@@ -46,7 +46,7 @@ static void on_primary(struct link *link, void *context, const redisReply *reply
     if (reply == NULL || !engine->seeking || engine->discover_server != link->server) return;
     const unsigned server = pool_read_primary(engine->pool, reply);
     if (server == NOWHERE) {
-        no_help(engine, reply_error(reply) != NULL ? reply->str : "this sentinel does not know a primary of that name");
+        no_help(engine, reply_error(reply) != NULL ? reply->str : "this sentinel monitors no primary of that name");
         return;
     }
     pool_set_primary(engine->pool, server);

@@ -137,7 +137,7 @@ bool pool_set_slots(struct pool *pool, unsigned server, const redisReply *reply)
     for (unsigned i = 0; i < SLOTS; i++) any = any || map[i] != NOWHERE;
     if (!any) return false;
     for (unsigned i = 0; i < SLOTS; i++) atomic_store_explicit(&pool->slot[i], map[i], memory_order_release);
-    found(pool, "the cluster's slots are known");
+    found(pool, "the cluster's hash slots are known");
     return true;
 }
 

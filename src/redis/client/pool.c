@@ -46,16 +46,17 @@ static int read_options(struct pool *pool, const weir_engine_options *options, w
     if (chosen->away == WEIR_AWAY_DEFAULT) chosen->away = WEIR_AWAY_LOCAL;
     if (chosen->keys_max == 0) chosen->keys_max = KEYS_DEFAULT;
     if (chosen->lease_ns != 0 && (chosen->lease_ns < LEASES_LIFE_LEAST_NS || chosen->lease_ns > LEASES_LIFE_MOST_NS)) {
-        return api_fail(error, WEIR_EINVAL, "lease_ns: 1 ms to an hour was expected, or 0 for no leases");
+        return api_fail(error, WEIR_EINVAL, "lease_ns: expected 1 ms to 1 h, or 0 for no leases");
     }
-    if (chosen->away > WEIR_AWAY_CLOSED) return api_fail(error, WEIR_EINVAL, "away: a weir_away was expected");
+    if (chosen->away > WEIR_AWAY_CLOSED)
+        return api_fail(error, WEIR_EINVAL, "away: expected one of the three WEIR_AWAY_*");
     if (!copy(pool->prefix, chosen->prefix, "weir:") || pool->prefix[0] == '\0' ||
         strpbrk(pool->prefix, "{}") != NULL) {
-        return api_fail(error, WEIR_EINVAL, "prefix: 1 to 511 bytes without { and } were expected, as in \"weir:\"");
+        return api_fail(error, WEIR_EINVAL, "prefix: expected 1 to 511 bytes without { and }, as in \"weir:\"");
     }
     if (!copy(pool->user, chosen->user, pool->url.user) ||
         !copy(pool->password, chosen->password, pool->url.password)) {
-        return api_fail(error, WEIR_EINVAL, "a user and password of at most 511 bytes were expected");
+        return api_fail(error, WEIR_EINVAL, "expected a user and password of at most 511 bytes");
     }
     /* Else he would be asked as somebody else: the engine's default user. */
     if (pool->user[0] != '\0' && pool->password[0] == '\0') {

@@ -20,14 +20,13 @@ static bool read_question(const struct call *call, struct question *question, in
 {
     if (!question_read(call, question, at)) return false;
     if (micro_leases(question->plan)) return true;
-    return call_refuse(call,
-                       "WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example "
-                       "10000/s burst=20000");
+    return call_refuse(call, "WEIRLIMIT a lease needs one gcra limit with a burst of 16 or more; for example "
+                             "10000/s burst=20000");
 }
 
 static bool read_returned(const struct call *call, int *at, struct returned *returned)
 {
-    if (!question_number(call, *at, "the turn of the lease", &returned->turn) ||
+    if (!question_number(call, *at, "the id of the lease", &returned->turn) ||
         !question_number(call, *at + 1, "how many permits it had", &returned->permits) ||
         !question_number(call, *at + 2, "how many of them were not spent", &returned->unused))
         return false;

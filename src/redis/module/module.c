@@ -97,7 +97,7 @@ static bool tell_more(const struct engine *engine, struct RedisModuleCommand *ma
         spec[i].find.range.step = 1;
     }
     if (command->joins) {
-        spec[1].notes = "and behind each further AND";
+        spec[1].notes = "and after each further AND";
         spec[1].flags |= ENGINE_KEY_INCOMPLETE;
         spec[1].begin_type = ENGINE_BEGIN_KEYWORD;
         spec[1].begin.keyword.word = "AND";

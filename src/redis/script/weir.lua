@@ -255,10 +255,10 @@ local function read_option()
     local from, name, behind = at, match(text, '^(%l[%l-]*)()', at)
     local option = OPTIONS[name or '']
     if not option then mistake(from, 'expected an option of an engine, or ";"; for example 10/s burst=20; 1000/h') end
-    if limit.column[name] then mistake(from, name .. ' is said twice') end
+    if limit.column[name] then mistake(from, name .. ' is given twice') end
     at, limit.column[name], limit[name] = behind, from, true
     if not option[1] then return end
-    if sub(text, at, at) ~= '=' then mistake(at, 'expected "=" and a value behind ' .. name) end
+    if sub(text, at, at) ~= '=' then mistake(at, 'expected "=" and a value after ' .. name) end
     at = at + 1
     limit[name], limit[name .. '_parts'] = option[1]()
 end
@@ -426,7 +426,7 @@ end
 COMPILE['fixed-window'] = function(rule)
     compile_window(rule)
     if limit.block == 0 then
-        refuse('block', 'block is above 0; to block nobody leave it out; for example block=1min')
+        refuse('block', 'block is above 0; leave it out for no blocking; for example block=1min')
     end
     rule.block = limit.block and us_up('block', limit.block, limit.block_parts) or 0
 end
@@ -526,10 +526,10 @@ local function foreign(key, value)
         fail('WEIRVALUE what is at %s was not written by weir: expected nothing, or a state of a limit; use another '
             .. 'key, for example weir:user:42', shown(key))
     elseif version <= FORMAT then
-        fail('WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s', shown(key))
+        fail('WEIRVALUE a state of weir, but damaged; to start afresh: DEL %s', shown(key))
     end
-    fail('WEIRVALUE a state of a newer weir: format %d, and weir %s reads %d; to begin anew: DEL %s', version, VERSION,
-        FORMAT, shown(key))
+    fail('WEIRVALUE a state of a newer weir: format %d, and weir %s reads %d; to start afresh: DEL %s',
+        version, VERSION, FORMAT, shown(key))
 end
 
 -- none and unlimited remember nothing.
@@ -1774,7 +1774,7 @@ end
 local function begin_lease(keys, args)
     plan = plan_of(args[1])
     if #plan ~= 1 or plan[1].kind ~= GCRA or plan[1].burst < LEASE_SHARE * LEASE_LEAST then
-        fail('WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example ' ..
+        fail('WEIRLIMIT a lease needs one gcra limit with a burst of 16 or more; for example ' ..
             '10000/s burst=20000')
     end
     return plan[1]
@@ -1782,7 +1782,7 @@ end
 
 -- turn permits unused, or nothing.
 local function read_returned(args, from)
-    local turn = number_of(args[from], 'the turn of the lease')
+    local turn = number_of(args[from], 'the id of the lease')
     local permits = number_of(args[from + 1], 'how many permits it had')
     local unused = number_of(args[from + 2], 'how many of them were not spent')
     check_end(args, from + 3)

@@ -129,8 +129,7 @@ static bool read_public(struct read *read, const struct where *where, const stru
     bool *is = into;
     *is = value->kind == NODE_TEXT && slice_is(value->text, slice_of("without-password"));
     if (*is) return true;
-    return wrong(read, where, value,
-                 "expected without-password, which says that a public address may be used by anybody");
+    return wrong(read, where, value, "expected without-password, which lets anyone use a public address");
 }
 
 static bool read_when_full(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -272,7 +271,7 @@ static bool read_refused(struct read *read, const struct where *where, const str
 {
     weir_plan plan;
     weir_error error = {0};
-    if (!is_text(read, where, value, "expected how many, at most; for example 10/s")) return false;
+    if (!is_text(read, where, value, "expected the most lines to log, as a rate; for example 10/s")) return false;
     if (weir_plan_parse(&plan, value->text.bytes, WEIR_ADMIT, &error) == 0) return value_text(read, where, value, into);
     return wrong_at(read, where, value, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
 }

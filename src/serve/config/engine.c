@@ -23,7 +23,7 @@ bool away_read(struct read *read, const struct where *where, const struct node *
         *away = row[i].away;
         if (slice_is(value->text, row[i].word)) return true;
     }
-    return wrong(read, where, value, "expected local, open or closed: what answers while the engine does not");
+    return wrong(read, where, value, "expected local, open or closed: what to do while the engine is unavailable");
 }
 
 bool off_read(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -31,13 +31,13 @@ bool off_read(struct read *read, const struct where *where, const struct node *v
     static const struct slice off = {"off", 3};
     bool *here = into;
     *here = value->kind == NODE_TEXT && slice_is(value->text, off);
-    return *here ? true : wrong(read, where, value, "expected off, which keeps this limit in this server alone");
+    return *here ? true : wrong(read, where, value, "expected off, which keeps this limit in this server only");
 }
 
 static bool read_url(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     struct engine_settings *settings = into;
-    if (!is_text(read, where, value, "expected where the engine is; for example redis://10.0.0.5:6379")) return false;
+    if (!is_text(read, where, value, "expected the engine's URL; for example redis://10.0.0.5:6379")) return false;
     settings->line = value->line;
     settings->column = value->column;
     const char *authority = strstr(value->text.bytes, "://");
@@ -99,7 +99,7 @@ bool engine_read(struct read *read, const struct where *where, const struct node
     struct engine_settings *settings = &((struct config *)into)->engine;
     if (!MAP_READ(read, where, value, fields, settings)) return false;
     if (settings->url != NULL) return true;
-    return wrong(read, where, value, "expected url: in here; for example {url: redis://10.0.0.5:6379}");
+    return wrong(read, where, value, "url: is missing; for example {url: redis://10.0.0.5:6379}");
 }
 
 void engine_settings_free(struct engine_settings *settings)

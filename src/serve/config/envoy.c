@@ -70,7 +70,7 @@ static bool only_false(struct read *read, const struct where *where, const struc
     bool is;
     (void)into;
     if (!value_bool(read, where, value, &is)) return false;
-    return !is ? true : wrong(read, where, value, "no limit of weir means this; leave it out, or say false");
+    return !is ? true : wrong(read, where, value, "weir has no equivalent; leave it out, or write false");
 }
 
 static bool any_bool(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -132,14 +132,14 @@ static bool rate_text(struct read *read, const struct where *where, const struct
     const char *period = NULL;
     if (rate->unlimited) {
         snprintf(text, room, "unlimited");
-        return rate->unit == NULL ? true : wrong(read, where, rate->unit, "what is unlimited has no unit");
+        return rate->unit == NULL ? true : wrong(read, where, rate->unit, "an unlimited rate has no unit");
     }
-    if (rate->unit == NULL) return wrong(read, where, node, "expected unit: in here; for example unit: minute");
+    if (rate->unit == NULL) return wrong(read, where, node, "unit: is missing; for example unit: minute");
     if (rate->unit->kind != NODE_TEXT || !period_of(rate->unit->text, &count, &period)) {
         return wrong(read, where, rate->unit, expected);
     }
     if (!rate->requests_said) {
-        return wrong(read, where, node, "expected requests_per_unit: in here; for example requests_per_unit: 60");
+        return wrong(read, where, node, "requests_per_unit: is missing; for example requests_per_unit: 60");
     }
     if (rate->requests == 0) snprintf(text, room, "none");
     else
@@ -165,7 +165,7 @@ static bool rate_read(struct read *read, const struct where *where, const struct
         if (!MAP_READ(read, &here, node, fields, &rate)) return false;
         if (rate.replaces != NULL && rate.replaces->count != 0) {
             return wrong(read, &here, rate.replaces,
-                         "replaces is not taken: a request names its limit, so leave the other out of the request");
+                         "replaces is not supported: a request names its limit, so leave the other out of the request");
         }
         if (rate.multiplier > REQUESTS_MAX)
             return wrong(read, &here, node, "unit_multiplier: expected up to 4,294,967,295");
@@ -192,14 +192,14 @@ static bool descriptor_read(struct read *read, const struct where *where, const 
     };
     *descriptor = (struct descriptor){.shadow = false};
     if (!MAP_READ(read, where, node, fields, descriptor)) return false;
-    if (descriptor->key == NULL) return wrong(read, where, node, "expected key: in here; for example key: path");
+    if (descriptor->key == NULL) return wrong(read, where, node, "key: is missing; for example key: path");
     const struct node *value = descriptor->value;
     if (!is_text(read, where, descriptor->key, "expected a key; for example key: path")) return false;
     if (value != NULL && value->kind != NODE_TEXT) return wrong(read, where, value, "expected a text");
     const struct slice last = value != NULL && value->text.size != 0 ? value->text : descriptor->key->text;
     if (last.bytes[last.size - 1] != '*') return true;
     return wrong(read, where, value != NULL && value->text.size != 0 ? value : descriptor->key,
-                 "wildcards are not taken: a request names its limit; write the values out, or leave value away");
+                 "wildcards are not supported: a request names its limit; write the values out, or leave out value");
 }
 
 /* false: there is no room. */

@@ -94,7 +94,7 @@ static bool key_read(struct read *read, const struct where *where, const struct 
         if (problem != NULL) return wrong(read, where, part, problem);
         for (unsigned i = 0; i < limit->parts; i++) {
             if (strcmp(limit->part[i].name, into_part->name) == 0)
-                return wrong_text(read, where, part, "", slice_of(into_part->name), " stands here twice");
+                return wrong_text(read, where, part, "", slice_of(into_part->name), " is here twice");
         }
         limit->parts++;
     }
@@ -117,7 +117,7 @@ static bool network_read(struct read *read, const struct where *where, const str
     address_write(&out, cut, size, network->bits);
     memory[out.size] = '\0';
     if (memcmp(cut, network->address, size) != 0) {
-        snprintf(message, sizeof message, "there are bits behind the prefix; did you mean %s?", memory);
+        snprintf(message, sizeof message, "there are bits after the prefix; did you mean %s?", memory);
         return wrong(read, where, node, message);
     }
     const int kept = network->v6 ? part->bits_v6 : part->bits_v4;
@@ -137,7 +137,7 @@ static bool exempt_read(struct read *read, const struct where *where, const stru
     }
     if (part == NULL) {
         return wrong(read, where, value,
-                     "networks are looked for in the key, and this one has no address; for example key: [address]");
+                     "networks are matched with the key's address, and this key has none; for example key: [address]");
     }
     for (const struct node *node = value->first; node != NULL; node = node->next) {
         if (!network_read(read, where, node, part, &networks[(*count)++])) return false;
@@ -177,8 +177,7 @@ static bool override_key(struct read *read, const struct where *where, const str
     const char *missing;
     if (!policy_key_given(limit, node->text, &out, &missing)) {
         if (out.full) return wrong(read, where, node, "a key has at most 1024 bytes");
-        snprintf(message, sizeof message, "as a key this has no %s; expected all parts that the limit's key has",
-                 missing);
+        snprintf(message, sizeof message, "this key has no %s; expected all parts of the limit's key", missing);
         return wrong(read, where, node, message);
     }
     char *copy = arena_get(&read->arena, out.size + 1);
@@ -215,7 +214,8 @@ static bool overrides_read(struct read *read, const struct where *where, const s
 {
     if (map == NULL) return true;
     if (!map_check(read, where, map)) return false;
-    if (limit->common) return wrong(read, where, map, "this limit has no keys (key: none), so nobody has another one");
+    if (limit->common)
+        return wrong(read, where, map, "this limit has no keys (key: none), so there is nothing to override");
     if (map->count / 2 > POLICY_OVERRIDES_MAX) return wrong(read, where, map, "expected up to 100,000 keys");
     if (!overrides_open(read, all, map->count / 2)) return false;
     for (const struct node *key = map->first; key != NULL; key = key->next->next) {
@@ -270,7 +270,7 @@ static bool draft_read(struct read *read, const struct where *where, const struc
         return wrong(read, where, value, "expected the text of a limit, or {limit: 60/min, key: [tenant]}");
     }
     if (!MAP_READ(read, where, value, fields, draft)) return false;
-    if (draft->text == NULL) return wrong(read, where, value, "expected limit: in here; for example {limit: 60/min}");
+    if (draft->text == NULL) return wrong(read, where, value, "limit: is missing; for example {limit: 60/min}");
     if (draft->away != NULL && !draft_away(read, where, draft)) return false;
     return limit_of(read, &inside, draft->text, limit);
 }
@@ -322,7 +322,7 @@ static bool overrides_check(struct read *read, const struct node *limits, const 
     for (const struct node *name = overrides->first; name != NULL; name = name->next->next) {
         if (limits == NULL || map_find(limits, name->text.bytes) == NULL)
             return wrong_text(read, &where, name, "", name->text,
-                              " is no limit of this file; expected a name that stands in limits");
+                              " is no limit of this file; expected a name that limits: has");
         count += name->next->count / 2;
     }
     return count <= POLICY_OVERRIDES_MAX ? true : wrong(read, &where, overrides, "expected up to 100,000 keys in all");

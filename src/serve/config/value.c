@@ -110,9 +110,9 @@ bool map_check(struct read *read, const struct where *where, const struct node *
     if (map->kind != NODE_MAP) return wrong(read, where, map, "expected names and values; for example {name: value}");
     if (!texts_open(read, &seen, map->count / 2)) return false;
     for (const struct node *key = map->first; key != NULL; key = key->next->next) {
-        if (key->kind != NODE_TEXT) return wrong(read, where, key, "a name is a text, no list and no map");
+        if (key->kind != NODE_TEXT) return wrong(read, where, key, "expected a name, not a list or a map");
         texts_number(&seen, key->text, &fresh);
-        if (!fresh) return wrong_text(read, where, key, "", key->text, " stands here twice");
+        if (!fresh) return wrong_text(read, where, key, "", key->text, " is here twice");
     }
     return true;
 }

@@ -112,8 +112,8 @@ static bool wrong_yaml(struct build *build, struct slice text)
     const yaml_mark_t mark = mark_of_problem(parser, text);
     const char *why = parser->problem != NULL ? parser->problem : "cannot be read";
     const bool of_a_tab = strstr(why, "cannot start any token") != NULL; /* or of @, ` and %, which are reserved */
-    snprintf(message, sizeof message, "this is no YAML: %s%s", why,
-             of_a_tab ? "; expected spaces where a tab is, and quotes around what begins with @, ` or %" : "");
+    snprintf(message, sizeof message, "not valid YAML: %s%s", why,
+             of_a_tab ? "; expected spaces instead of a tab, and quotes around what begins with @, ` or %" : "");
     return wrong_mark(build, mark, message);
 }
 
@@ -175,16 +175,16 @@ static bool add_text(struct build *build, const yaml_event_t *event)
     const bool is_key = build->open[build->depth].node->kind == NODE_MAP && build->open[build->depth].node->count % 2;
     if (node->exact) node->column += quoted;
     if (is_key && node->plain && slice_is(node->text, slice_of("<<")))
-        return wrong(build->read, NULL, node, "merge keys (<<) are not taken: write out what is meant");
+        return wrong(build->read, NULL, node, "merge keys (<<) are not supported: write the values out");
     return true;
 }
 
 static bool has_anchor(struct build *build, const yaml_event_t *event, const yaml_char_t *anchor,
                        const yaml_char_t *tag)
 {
-    if (anchor != NULL) wrong_mark(build, event->start_mark, "anchors (&) are not taken: write out what is meant");
+    if (anchor != NULL) wrong_mark(build, event->start_mark, "anchors (&) are not supported: write the values out");
     else if (tag != NULL)
-        wrong_mark(build, event->start_mark, "tags (!) are not taken: all values are what they look like");
+        wrong_mark(build, event->start_mark, "tags (!) are not supported: all values are what they look like");
     return anchor != NULL || tag != NULL;
 }
 
@@ -195,7 +195,7 @@ static bool take_event(struct build *build, const yaml_event_t *event)
         if (build->documents++ == 0) return true;
         return wrong_mark(build, event->start_mark, "a second document; expected one in a file");
     case YAML_ALIAS_EVENT:
-        return wrong_mark(build, event->start_mark, "aliases (*) are not taken: write out what is meant, or quote it");
+        return wrong_mark(build, event->start_mark, "aliases (*) are not supported: write the value out, or quote it");
     case YAML_SCALAR_EVENT:
         if (has_anchor(build, event, event->data.scalar.anchor, event->data.scalar.tag)) return false;
         return add_text(build, event);

@@ -95,7 +95,7 @@ void answer_written(struct exchange *exchange, const char *type, size_t size_max
     struct bytes body = {.memory = malloc(size_max), .capacity = size_max};
     if (body.memory != NULL) write(exchange, &body);
     if (body.memory == NULL || body.full) {
-        answer_refuse(exchange, &(struct refusal){.status = 503, .words = "no memory for this answer; ask again"});
+        answer_refuse(exchange, &(struct refusal){.status = 503, .words = "no memory for this response; try again"});
     } else {
         answer_long(exchange, &(struct answer_body){.type = type, .bytes = bytes_slice(&body)});
     }

@@ -101,7 +101,7 @@ static bool said(struct asking *asking, const char *name, enum http_known known,
     struct exchange *exchange = asking->exchange;
     const bool by_query = query_says(asking, name, value);
     if (exchange->times[known] == 0) return true;
-    if (by_query) return bad(exchange, header, "the query says this: expected no such header beside it");
+    if (by_query) return bad(exchange, header, "the query has this already: expected no such header as well");
     if (exchange->times[known] > 1) return bad(exchange, header, "expected it once: which one is the proxy's?");
     *value = exchange->header[known];
     return true;
@@ -196,7 +196,7 @@ static bool find_key(struct asking *asking, struct item *item)
     if (!said(asking, "key", KNOWN_KEY, "X-Weir-Key", &key)) return false;
     if (key.size == 0) {
         return bad(exchange, "X-Weir-Key",
-                   "expected whom it is counted for, such as proxy_set_header X-Weir-Key $remote_addr; or &key=");
+                   "expected the key to count for, such as proxy_set_header X-Weir-Key $remote_addr; or &key=");
     }
     return batch_key(exchange->batch, key, item, problem) || bad(exchange, "key", problem);
 }
@@ -209,7 +209,7 @@ static bool find_costs(struct asking *asking, struct costs *costs)
     if (field.value.size == 0) return true;
     if (!fields_costs(asking->exchange, &field, "cost", costs)) return false;
     for (unsigned i = 0; i < costs->count; i++) {
-        if (costs->of[i] == 0) return bad(asking->exchange, "cost", "expected at least 1, or nobody would be counted");
+        if (costs->of[i] == 0) return bad(asking->exchange, "cost", "expected at least 1, or nothing would be counted");
     }
     return true;
 }

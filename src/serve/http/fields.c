@@ -13,7 +13,7 @@ char *fields_room(struct exchange *exchange, size_t size)
     char *room = bytes_room(&batch->scratch, size);
     if (room != NULL) return room;
     batch->scratch.full = false;
-    answer_refuse(exchange, &(struct refusal){.status = 503, .words = "too much at once; ask again"});
+    answer_refuse(exchange, &(struct refusal){.status = 503, .words = "too much at once; try again"});
     return NULL;
 }
 

@@ -126,7 +126,7 @@ bool gate_host(const struct exchange *exchange, struct refusal *refusal)
         .status = 421,
         .field = "Host",
         .words = "expected an address, localhost, or a name that weir.yaml has under hosts, such as Host: 127.0.0.1: "
-                 "otherwise any page on the web could come in through its own name"};
+                 "other names are refused because of DNS rebinding"};
     return false;
 }
 
@@ -147,10 +147,10 @@ bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
     const struct slice own = exchange->header[KNOWN_HOST], origin = exchange->header[KNOWN_ORIGIN];
     const bool alike = times == 0 || (times == 1 && same_host(host_of_origin(origin), own));
     if (alike && !gate_same(exchange->header[KNOWN_SITE], "cross-site")) return true;
-    *refusal = (struct refusal){.status = 403,
-                                .field = times != 0 ? "Origin" : "Sec-Fetch-Site",
-                                .words = "a page from elsewhere may not ask here: expected an Origin that is this "
-                                         "service's own, or none"};
+    *refusal = (struct refusal){
+        .status = 403,
+        .field = times != 0 ? "Origin" : "Sec-Fetch-Site",
+        .words = "cross-origin request refused: expected an Origin that is this service's own, or none"};
     return false;
 }
 

@@ -117,7 +117,7 @@ static bool limit_and_key(struct exchange *exchange, struct fields *fields, stru
     if (!fields_limit(exchange, limit, item)) return false;
     const struct policy_limit *named = item->policy_limit;
     if (key.size == 0 && (named == NULL || (named->parts == 0 && !named->common))) {
-        return bad(exchange, "key", "expected whom it is counted for; for example acme or 192.0.2.1");
+        return bad(exchange, "key", "expected the key to count for; for example acme or 192.0.2.1");
     }
     if (key.size != 0) return batch_key(exchange->batch, key, item, problem) || bad(exchange, "key", problem);
     return batch_key_of_fields(exchange->batch, part_of_key, fields, item, problem) || bad(exchange, "key", problem);
@@ -243,11 +243,11 @@ void settle_route(struct exchange *exchange)
     const struct slice text = text_of(&fields, "receipt");
     const struct field *used = fields_find(&fields, "actual");
     if (text.size == 0) {
-        bad(exchange, "receipt", "expected the receipt that an answer of /v1/take has had");
+        bad(exchange, "receipt", "expected the receipt of a response of /v1/take");
         return;
     }
     if (used == NULL) {
-        bad(exchange, "actual", "expected what was really used: a whole number, or one for each limit; for example 5");
+        bad(exchange, "actual", "expected the actual cost: a whole number, or one for each limit; for example 5");
         return;
     }
     if (!fields_costs(exchange, used, "actual", &actual)) return;

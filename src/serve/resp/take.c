@@ -173,7 +173,7 @@ void resp_settle(struct batch *batch, struct session *session, const struct resp
 static void answer_forgotten(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     if (decision->verdict == WEIR_ALLOW) resp_integer(resp_reply(batch, item->session), 1);
-    else resp_refuse(batch, item->session, "ENGINE it does not answer: nothing was forgotten");
+    else resp_refuse(batch, item->session, "ENGINE the engine does not answer: nothing was forgotten");
 }
 
 void resp_forget(struct batch *batch, struct session *session, const struct resp_command *command)

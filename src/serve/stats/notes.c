@@ -107,7 +107,7 @@ void notes_never(struct batch *batch, const struct item *item)
     }
     if (!notes_may_add(batch)) return;
     snprintf(line, sizeof line,
-             "a cost of %ju never passes \"%.*s\": it counts in each limit; say a cost for each: COST 1 %ju",
+             "a cost of %ju never passes \"%.*s\": it counts in each limit; give a cost for each: COST 1 %ju",
              (uintmax_t)item->cost, (int)least(item->limit.size, SHOWN_MAX), item->limit.bytes, (uintmax_t)item->cost);
     notes_add(batch, line);
 }

@@ -75,9 +75,10 @@ static int plan_make(struct micro_plan *micro, const weir_plan *plan, bool lease
 {
     const int code = micro_plan_make(micro, plan, error);
     if (code != 0 || !leases || micro_leases(micro)) return code;
-    *error = (weir_error){.code = WEIR_EUNSUPPORTED,
-                          .message = "an engine gives an eighth of what is left into a lease, and none of a single "
-                                     "permit; a burst of 16 or more has leases"};
+    *error = (weir_error){
+        .code = WEIR_EUNSUPPORTED,
+        .message =
+            "an engine leases an eighth of what is left, and never a single permit: expected a burst of 16 or more"};
     return error->code;
 }
 

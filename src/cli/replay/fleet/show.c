@@ -109,10 +109,10 @@ static void print_head(const struct fleet_options *options)
     write_text(&writer, "\n  a fleet of ");
     write_grouped(&writer, options->nodes);
     write_text(&writer, options->nodes == 1 ? " node" : " nodes");
-    write_text(&writer, options->sticky ? ", clients stay at theirs" : ", clients at any");
+    write_text(&writer, options->sticky ? ", clients sticky to a node" : ", requests to random nodes");
     write_text(&writer, "; an engine ");
     write_time(&writer, options->rtt_ns);
-    write_text(&writer, " away and back");
+    write_text(&writer, " round trip");
     puts(text);
     writer = (struct writer){text, sizeof text, 0};
     if (options->lease != 0) {

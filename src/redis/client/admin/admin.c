@@ -143,7 +143,7 @@ static bool find_slots(struct admin *admin)
     const bool fine = reply != NULL && pool_set_slots(pool, admin->server, reply);
     if (reply != NULL && !fine) {
         const char *const error = reply_error(reply);
-        admin_say(admin, "%s", error != NULL ? error : "it knows of no slots: is it part of a cluster?");
+        admin_say(admin, "%s", error != NULL ? error : "it has no hash slots: is it part of a cluster?");
     }
     freeReplyObject(reply);
     return fine;
@@ -157,7 +157,7 @@ static bool find_primary(struct admin *admin)
     const unsigned server = reply != NULL ? pool_read_primary(pool, reply) : NOWHERE;
     if (server != NOWHERE) pool_set_primary(pool, server);
     else if (reply != NULL && reply_error(reply) != NULL) admin_say(admin, "%s", reply->str);
-    else if (reply != NULL) admin_say(admin, "this sentinel knows no primary by the name of %s", pool->url.name);
+    else if (reply != NULL) admin_say(admin, "this sentinel monitors no primary named %s", pool->url.name);
     freeReplyObject(reply);
     return server != NOWHERE;
 }
@@ -177,7 +177,7 @@ int admin_each(struct admin *admin, admin_look *look, weir_error *error)
 {
     struct pool *const pool = admin->engine->pool;
     unsigned looked = 0;
-    if (!find(admin)) return api_fail(error, WEIR_ESYSTEM, "none of the servers says who has the keys");
+    if (!find(admin)) return api_fail(error, WEIR_ESYSTEM, "none of the servers reports which server has which keys");
     for (unsigned i = 0; i < pool->servers; i++) {
         if (!pool->server[i]->used) continue;
         looked++;

@@ -29,7 +29,7 @@ static void say_release(struct admin *admin)
     } else if (admin_info(admin, "server", "redis_version", release, sizeof release)) {
         admin_say(admin, "Redis %s, primary", release);
     } else {
-        admin_say(admin, "this user may not read INFO: which version it is cannot be told");
+        admin_say(admin, "this user may not run INFO, so the server's version is unknown");
     }
 }
 

@@ -95,7 +95,7 @@ static void say(struct link *link, unsigned count, const char *const text[], lin
 {
     size_t size[4];
     for (unsigned i = 0; i < count; i++) size[i] = strlen(text[i]);
-    if (!link_send(link, count, text, size, answer, NULL)) link_doom(link, "no memory for a greeting");
+    if (!link_send(link, count, text, size, answer, NULL)) link_doom(link, "no memory for the handshake");
 }
 
 static void say_password(struct link *link)

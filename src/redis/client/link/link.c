@@ -307,12 +307,12 @@ static bool read_one(struct link *link)
     void *reply = NULL;
     if (redisGetReplyFromReader(link->context, &reply) != REDIS_OK) {
         char why[LINK_WHY_MAX];
-        snprintf(why, sizeof why, "what it answers cannot be read: %s", link->context->errstr);
+        snprintf(why, sizeof why, "its reply cannot be parsed: %s", link->context->errstr);
         link_doom(link, why);
         return false;
     }
     if (reply == NULL) {
-        if (link->unread > LINK_REPLY_MAX) link_doom(link, "an answer of more than 8 MiB");
+        if (link->unread > LINK_REPLY_MAX) link_doom(link, "a reply of more than 8 MiB");
         return false;
     }
     if (reply_error(reply) != NULL) link_make_visible(((redisReply *)reply)->str);
@@ -321,7 +321,7 @@ static bool read_one(struct link *link)
         answer_one(link, reply);
     } else {
         const char *const error = reply_error(reply);
-        link_doom(link, error != NULL ? error : "an answer to no question");
+        link_doom(link, error != NULL ? error : "a reply without a request");
     }
     if (link->keep) link->kept = reply;
     else freeReplyObject(reply);
