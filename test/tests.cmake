@@ -331,7 +331,8 @@ if(WEIR_SANITIZE)
     return()
 endif()
 set(tidy "${test_dir}/tidy")
-weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy includes check bash "${tidy}/includes.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy names check bash "${tidy}/names.sh" "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}" "${CMAKE_NM}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy options check bash "${tidy}/options.sh" "${PROJECT_SOURCE_DIR}")
 if(TARGET weir_redis_shared) # else the engine's tests are not here
@@ -354,10 +355,10 @@ if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE S
     weir_test(tidy hardened check bash "${tidy}/hardened.sh" ${hardened})
 endif()
 set(inner "")
-foreach(room IN ITEMS core plan share)
-    set(below ${inner}) # what this room may use: the rooms under it
-    list(APPEND inner $<TARGET_OBJECTS:weir_${room}>)
-    weir_test(tidy purity-${room} check bash "${tidy}/purity.sh" "${CMAKE_NM}" $<TARGET_OBJECTS:weir_${room}>
+foreach(component IN ITEMS core plan share)
+    set(below ${inner}) # what this component may use: those under it
+    list(APPEND inner $<TARGET_OBJECTS:weir_${component}>)
+    weir_test(tidy purity-${component} check bash "${tidy}/purity.sh" "${CMAKE_NM}" $<TARGET_OBJECTS:weir_${component}>
         -- ${below})
 endforeach()
 if(WEIR_SHARED)

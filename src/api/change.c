@@ -194,7 +194,7 @@ static uint64_t last_end(const struct cell_content *content, int limit, uint64_t
 {
     const struct rules rules = {content->rule, content->count};
     const struct rule *rule = &content->rule[limit];
-    const uint64_t *state = content->state + words_before(rules, limit);
+    const uint64_t *state = content->state + decide_words_before(rules, limit);
     return algorithm_at(rule, algorithm_of(rule), state, tick_at(rule, now_ns)).end;
 }
 

@@ -58,7 +58,7 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule)
                           .fresh = passing_fresh(rule),
                           .group = 1,
                           .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = line_full_ns(limit),
+                          .full_ns = facts_linear_full_ns(limit),
                           .state_bytes = state_words(rule, algorithm) * sizeof(uint64_t)};
     facts.largest = largest_call(rule, facts.at_once);
     if (algorithm->facts != NULL) algorithm->facts(limit, rule, &facts);
@@ -88,7 +88,7 @@ uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, u
     return per_s < multiply_divide_floor(permits, SECOND_NS, period_ns) ? per_s : UINT64_MAX;
 }
 
-uint64_t line_full_ns(const struct limit *limit)
+uint64_t facts_linear_full_ns(const struct limit *limit)
 {
     uint64_t permits = 1, period_ns = 1;
     if (limit->burst_kind == AMOUNT_TIME) return limit->burst;
@@ -123,7 +123,7 @@ static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, u
     return all == UINT64_MAX ? all : subtract_to_zero(all, 1);
 }
 
-uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
+uint64_t facts_linear_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
 {
     uint64_t permits = 1, period_ns = 1;
     limit_rate(limit, &permits, &period_ns);
@@ -135,7 +135,7 @@ uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t 
     return window_ns == 0 ? most(within, limit->burst) : most(within, 1);
 }
 
-uint64_t line_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
+uint64_t facts_linear_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
 {
     uint64_t permits = 1, period_ns = 1;
     limit_rate(limit, &permits, &period_ns);

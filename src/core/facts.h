@@ -27,12 +27,12 @@ uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns);
 /* ---- for the lines' own facts ---- */
 
 /* From empty to full. */
-uint64_t line_full_ns(const struct limit *limit);
+uint64_t facts_linear_full_ns(const struct limit *limit);
 
 /* The most in a window of ratio * (burst + permits * time / period). */
-uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
+uint64_t facts_linear_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
 
 /* The most where each starts at the earliest period / (permits * ratio) after the one before. */
-uint64_t line_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
+uint64_t facts_linear_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
 
 #endif

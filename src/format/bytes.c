@@ -9,7 +9,7 @@ enum { DELETE = 0x7F };
 
 /* ---- numbers ---- */
 
-char *digits_before(char *end, uint64_t number)
+char *bytes_digits_before(char *end, uint64_t number)
 {
     static const char pairs[] = "00010203040506070809"
                                 "10111213141516171819"
@@ -31,10 +31,10 @@ void bytes_number(struct bytes *bytes, uint64_t number)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
-    bytes_add(bytes, slice_between(digits_before(end, number), end));
+    bytes_add(bytes, slice_between(bytes_digits_before(end, number), end));
 }
 
-bool slice_number(struct slice slice, uint64_t *number)
+bool bytes_read_number(struct slice slice, uint64_t *number)
 {
     if (slice.size == 0 || slice.size > BYTES_NUMBER_MAX || (slice.bytes[0] == '0' && slice.size > 1)) return false;
     uint64_t value = 0;
@@ -58,7 +58,7 @@ static bool continues(struct slice slice, size_t from, size_t to)
 }
 
 /* RFC 3629: no character written longer than it needs, no half of a pair, nothing above U+10FFFF. */
-size_t slice_character(struct slice slice)
+size_t bytes_character(struct slice slice)
 {
     if (slice.size == 0) return 0;
     const unsigned first = (unsigned char)slice.bytes[0];
@@ -108,7 +108,7 @@ static size_t plain_size(struct slice rest)
         const unsigned char byte = (unsigned char)rest.bytes[at];
         const struct slice here = slice_from(rest, at);
         const size_t size =
-            byte < 0x80 ? byte >= ' ' && byte != '"' && byte != '\\' && byte != DELETE : slice_character(here);
+            byte < 0x80 ? byte >= ' ' && byte != '"' && byte != '\\' && byte != DELETE : bytes_character(here);
         if (size == 0 || is_c1(here)) break;
         at += size;
     }

@@ -55,7 +55,7 @@ static inline void bytes_byte(struct bytes *bytes, char byte)
 /* ---- bytes.c ---- */
 
 /* Digits that end before `end`, at most BYTES_NUMBER_MAX; returns where they begin. */
-char *digits_before(char *end, uint64_t number);
+char *bytes_digits_before(char *end, uint64_t number);
 
 void bytes_number(struct bytes *bytes, uint64_t number);
 
@@ -63,9 +63,9 @@ void bytes_number(struct bytes *bytes, uint64_t number);
 void bytes_json(struct bytes *bytes, struct slice text);
 
 /* Bytes of the character of UTF-8 that it begins with; 0: it begins with none. */
-size_t slice_character(struct slice slice);
+size_t bytes_character(struct slice slice);
 
 /* Reads what bytes_number writes, and nothing else: false where it is no such number, or too large. */
-bool slice_number(struct slice slice, uint64_t *number);
+bool bytes_read_number(struct slice slice, uint64_t *number);
 
 #endif

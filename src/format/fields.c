@@ -198,7 +198,7 @@ static bool read_string(struct reader *reader, struct slice *string)
     const size_t before = reader->room->size;
     for (reader->at++; !is_next(reader, '"');) {
         const struct slice rest = slice_between(reader->at, reader->end);
-        const size_t size = slice_character(rest);
+        const size_t size = bytes_character(rest);
         if (rest.size == 0) return expected(reader, "expected a second quote, which ends the string");
         if (size == 0) return expected(reader, "expected UTF-8");
         if ((unsigned char)*rest.bytes < ' ')
@@ -230,7 +230,7 @@ static bool read_number(struct reader *reader, struct field *field)
     while (reader->at < reader->end && is_digit(*reader->at)) reader->at++;
     const bool goes_on = is_next(reader, '.') || is_next(reader, 'e') || is_next(reader, 'E');
     if (field->numbers == FIELDS_NUMBERS_MAX) return wrong_at(reader, start, "expected at most 8 numbers");
-    if (goes_on || !slice_number(slice_between(start, reader->at), &field->number[field->numbers]))
+    if (goes_on || !bytes_read_number(slice_between(start, reader->at), &field->number[field->numbers]))
         return wrong_at(reader, start, whole);
     field->numbers++;
     return true;

@@ -396,7 +396,7 @@ void http_add_number(struct bytes *out, const char *name, uint64_t value)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
-    http_add(out, name, slice_between(digits_before(end, value), end));
+    http_add(out, name, slice_between(bytes_digits_before(end, value), end));
 }
 
 void http_body(struct bytes *out, const char *type, struct slice body, bool head_only)

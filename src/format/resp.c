@@ -253,7 +253,7 @@ static char *write_head(char memory[HEAD_SIZE_MAX], char letter, uint64_t number
 {
     memory[HEAD_SIZE_MAX - 2] = '\r';
     memory[HEAD_SIZE_MAX - 1] = '\n';
-    char *at = digits_before(memory + HEAD_SIZE_MAX - 2, number);
+    char *at = bytes_digits_before(memory + HEAD_SIZE_MAX - 2, number);
     *--at = letter;
     return at;
 }
@@ -329,7 +329,7 @@ void resp_integers(struct bytes *out, const int64_t number[], size_t count)
     for (size_t i = count; i-- > 0;) {
         *--at = '\n';
         *--at = '\r';
-        at = digits_before(at, size_of(number[i]));
+        at = bytes_digits_before(at, size_of(number[i]));
         if (number[i] < 0) *--at = '-';
         *--at = ':';
     }

@@ -222,7 +222,7 @@ static struct limit kept_pace(const struct limit *limit, uint64_t grain_ns)
     kept.burst_kind = AMOUNT_NONE;
     kept.factor = (struct decimal){0, 0};
     limit_compile(&kept, &rule);
-    if (line_full_ns(&kept) >= 2 * grain_ns) return kept;
+    if (facts_linear_full_ns(&kept) >= 2 * grain_ns) return kept;
     kept.burst_kind = AMOUNT_TIME;
     kept.burst = 2 * grain_ns;
     return kept;

@@ -123,7 +123,7 @@ static uint64_t judge(const struct rule *rule, uint64_t value, const struct ask 
     if (!is_here) return value;
     weir_decision expected;
     const struct rules rules = {rule, 1};
-    const uint64_t cost = ask->some ? passing_now(rules, &value, ask->now_ns, ask->cost) : ask->cost;
+    const uint64_t cost = ask->some ? decide_passing(rules, &value, ask->now_ns, ask->cost) : ask->cost;
     const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
     decide(rules, &value, &question, NULL, &expected);
     const bool same = memcmp(&expected, decision, sizeof expected) == 0;
@@ -194,8 +194,8 @@ static void settle_last(const struct action *action, weir_decision *decision)
     const bool foreign = model.rule.generation != (uint32_t)decision->reserved && action->cost < decision->charged;
     const uint64_t before = model.value;
     if (here && !foreign) {
-        settle((struct rules){&model.rule, 1}, &model.value, action->now_ns, decision, &decision->charged,
-               &action->cost, &decision->end);
+        decide_settle((struct rules){&model.rule, 1}, &model.value, action->now_ns, decision, &decision->charged,
+                      &action->cost, &decision->end);
     }
     if (model.value != before) check_word();
     decision->charged = 0;

@@ -238,7 +238,7 @@ static void read_url(struct prop *prop)
     prop_check(prop, url.endpoints >= 1 && url.endpoints <= URL_ENDPOINTS_MAX, "%u places", url.endpoints);
     for (unsigned i = 0; i < url.endpoints; i++) {
         prop_check(prop, url.endpoint[i].host[0] != '\0', "no host in %s", text);
-        endpoint_text(&url.endpoint[i], written);
+        url_endpoint_text(&url.endpoint[i], written);
     }
 }
 

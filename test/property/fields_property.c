@@ -259,7 +259,7 @@ static void write_string(struct prop *prop, struct slice text, struct bytes *out
 {
     bytes_byte(out, '"');
     while (text.size != 0) {
-        const size_t size = slice_character(text);
+        const size_t size = bytes_character(text);
         const struct slice character = {text.bytes, size};
         const char first = text.bytes[0];
         if (prop_chance(prop, 4) || (unsigned char)first < ' ') write_unicode(prop, character, out);

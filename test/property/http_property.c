@@ -131,7 +131,7 @@ static void check_request(struct prop *prop, struct slice bytes, const struct ht
     length = http_header(request, "Content-Length", &lengths);
     http_header(request, "Transfer-Encoding", &encodings);
     while (length.size > 1 && length.bytes[0] == '0') length = slice_from(length, 1);
-    prop_check(prop, lengths == 0 || (lengths == 1 && slice_number(length, &number)), "no length");
+    prop_check(prop, lengths == 0 || (lengths == 1 && bytes_read_number(length, &number)), "no length");
     prop_check(prop, number == rest.size && encodings == 0, "a body of %zu, not %" PRIu64, rest.size, number);
 }
 

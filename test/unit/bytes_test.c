@@ -38,7 +38,7 @@ static void check_number(uint64_t number)
     bytes_number(&bytes, number);
     snprintf(expected, sizeof expected, "%" PRIu64, number);
     assert_written(&bytes, expected);
-    assert_true(slice_number(bytes_slice(&bytes), &again));
+    assert_true(bytes_read_number(bytes_slice(&bytes), &again));
     assert_true(again == number);
 }
 
@@ -78,9 +78,10 @@ static void what_is_no_number(void **state)
                                         "99999999999999999999",
                                         "184467440737095516150"};
     uint64_t number;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_false(slice_number(slice_of(texts[i]), &number));
-    assert_false(slice_number(SLICE("-1"), &number));
-    assert_false(slice_number(SLICE("1\0"), &number));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(bytes_read_number(slice_of(texts[i]), &number));
+    assert_false(bytes_read_number(SLICE("-1"), &number));
+    assert_false(bytes_read_number(SLICE("1\0"), &number));
 }
 
 static const struct {

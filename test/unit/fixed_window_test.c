@@ -325,7 +325,7 @@ static void a_list_opens_windows_ahead(void **unused)
     /* gcra makes it wait into the window that begins at 32 s; then it never runs. */
     decide(rules, subject.state, &(struct question){20 * S, WEIR_FOREVER, both, false}, end, &decision);
     assert_int_equal(decision.start.ns, 32 * S);
-    settle(rules, subject.state, 21 * S, &decision, both, none, end);
+    decide_settle(rules, subject.state, 21 * S, &decision, both, none, end);
     /* What is used in the window of 20 s is not forgotten. */
     assert_int_equal(take_first(&subject, 21 * S, 3).retry_ns, 9 * S);
     decision = take_first(&subject, 21 * S, 1);

@@ -34,7 +34,7 @@ void json_text(struct json *json, const char *text)
 void json_number(struct json *json, uint64_t number)
 {
     char digits[BYTES_NUMBER_MAX];
-    char *const end = digits + sizeof digits, *const at = digits_before(end, number);
+    char *const end = digits + sizeof digits, *const at = bytes_digits_before(end, number);
     json_bytes(json, at, (size_t)(end - at));
 }
 
@@ -65,7 +65,7 @@ void json_string(struct json *json, const char *bytes, size_t size)
         json_bytes(json, bytes + at, run);
         at += run;
         if (at == size) break;
-        const size_t length = slice_character((struct slice){bytes + at, size - at});
+        const size_t length = bytes_character((struct slice){bytes + at, size - at});
         const bool control = length == 2 && bytes[at] == '\xC2' && (unsigned char)bytes[at + 1] < 0xA0; /* C1 */
         if (control) escape(json, bytes[at + 1]);
         else if (length > 1) json_bytes(json, bytes + at, length);

@@ -375,8 +375,8 @@ static int finish(struct pace *pace)
     weir_close(pace->limiter);
     input_close(&pace->input);
     /* The same Ctrl-C has ended the commands, too: that is not their failure. */
-    if (stop > 1 && summary == STATUS_DONE) die_of((int)stop - 1);
-    if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) die_of(SIGPIPE);
+    if (stop > 1 && summary == STATUS_DONE) signals_die((int)stop - 1);
+    if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) signals_die(SIGPIPE);
     return pace->status != STATUS_DONE ? pace->status : summary;
 }
 

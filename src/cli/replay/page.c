@@ -33,7 +33,7 @@ static void put_text(FILE *out, const char *text, size_t text_size)
     const unsigned char *bytes = (const unsigned char *)text;
     fputc('"', out);
     for (size_t at = 0; at < text_size;) {
-        const size_t size = slice_character((struct slice){text + at, text_size - at});
+        const size_t size = bytes_character((struct slice){text + at, text_size - at});
         if (bytes[at] < ASCII_END) put_ascii(out, bytes[at]);
         else if (size == 0) fprintf(out, "\\\\x%02x", bytes[at]);
         else fwrite(bytes + at, 1, size, out);

@@ -535,7 +535,7 @@ static int run(int argc, char **argv)
     if (begins) status = replay->status;
     const int number = replay->signal;
     close_parts(replay);
-    if (number != 0) die_of(number);
+    if (number != 0) signals_die(number);
     return status;
 }
 

@@ -302,12 +302,12 @@ static uint64_t at_once(const struct limit *limit)
 static uint64_t smooth_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const struct decimal one = {1, 0};
-    const uint64_t paced = line_most_spaced(limit, one, window_ns);
+    const uint64_t paced = facts_linear_most_spaced(limit, one, window_ns);
     if (limit->algorithm == ALGORITHM_WARMUP) return paced;
     if (window_ns == 0) return at_once(limit);
-    if (limit->pay == PAY_SELF) return most(paced, line_most_in(limit, one, window_ns));
+    if (limit->pay == PAY_SELF) return most(paced, facts_linear_most_in(limit, one, window_ns));
     if (limit->burst_kind == AMOUNT_COUNT) return add_saturating(limit->burst, paced);
-    return line_most_spaced(limit, one, add_saturating(window_ns, limit->burst)); /* the store holds a time */
+    return facts_linear_most_spaced(limit, one, add_saturating(window_ns, limit->burst)); /* the store holds a time */
 }
 
 const struct algorithm *bursty_algorithm(void)

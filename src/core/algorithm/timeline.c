@@ -157,9 +157,9 @@ static struct limit_problem timeline_compile(struct limit *limit, struct rule *r
 
 static uint64_t timeline_most_in(const struct limit *limit, uint64_t window_ns)
 {
-    if (limit->factor.digits != 0) return line_most_spaced(limit, limit->factor, window_ns);
+    if (limit->factor.digits != 0) return facts_linear_most_spaced(limit, limit->factor, window_ns);
     if (limit->strictness.digits != power_of_ten(limit->strictness.places)) return UINT64_MAX;
-    return add_saturating(line_most_spaced(limit, (struct decimal){1, 0}, window_ns), STRICT_AT_ONCE - 1);
+    return add_saturating(facts_linear_most_spaced(limit, (struct decimal){1, 0}, window_ns), STRICT_AT_ONCE - 1);
 }
 
 /* ---- asking ---- */

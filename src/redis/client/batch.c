@@ -10,7 +10,7 @@
    Each has its own deadline, and all the same time until it, so the ring of questions is in the order of deadlines.
    A reply that comes after its question was given up is dropped (link_forget): the place may be another question's.
 
-   Waits for nothing; a question is answered by the first turn at or behind its deadline, however many servers there are
+   Waits for nothing; a question is answered by the first call of process at or after its deadline, however many servers there are
    and whatever they do; nothing that may have been executed is sent twice. */
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static bool next_way(struct link *link, const struct item *item)
 static void on_functions(struct link *link, void *context, const redisReply *reply)
 {
     (void)context;
-    if (reply_error(reply) == NULL || strstr(reply->str, "already exists") != NULL) return;
+    if (link_reply_error(reply) == NULL || strstr(reply->str, "already exists") != NULL) return;
     if (link->way == LINK_FUNCTIONS) link->way = LINK_SCRIPTS;
 }
 
@@ -181,7 +181,7 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     if (reply == NULL) {
         engine->lost++;
         set_state(engine, item, ITEM_AWAY);
-    } else if (reply_error(reply) != NULL) {
+    } else if (link_reply_error(reply) != NULL) {
         on_fault(engine, link, item, reply);
     } else if (!read_answer(engine, item, reply)) {
         cannot(engine, link, item,
@@ -316,7 +316,7 @@ static uint64_t wake_at(struct weir_engine *engine, uint64_t now_ns)
 {
     uint64_t wake_ns = WEIR_FOREVER;
     if (engine->parked + engine->sent == 0) return wake_ns;
-    if (engine->seeking) wake_ns = most(engine->discover_until_ns, now_ns);
+    if (engine->discovering) wake_ns = most(engine->discover_until_ns, now_ns);
     wake_ns = least(wake_ns, item_at(engine, 0)->deadline_ns); /* the ring's first is the oldest, and never free */
     for (size_t i = 0; i < engine->count && engine->parked > 0; i++) {
         const struct item *const item = item_at(engine, i);
@@ -363,7 +363,8 @@ static void give_up(struct weir_engine *engine, struct item *item)
              (unsigned long long)deadline_ms);
     pool_count(&engine->pool->counts.late, 1);
     if (item->unknown)
-        pool_seek_failed(engine->pool, engine->now_ns, engine->discover_why[0] != '\0' ? engine->discover_why : why);
+        pool_discovery_failed(engine->pool, engine->now_ns,
+                              engine->discover_why[0] != '\0' ? engine->discover_why : why);
     else if (item->state == ITEM_SENT ? is_silent(engine, item) : waited_for_link) {
         engine_failed(engine, item->server, WEIR_OUTAGE_TIMEOUT, why);
     }
@@ -447,7 +448,7 @@ static void begin_call(struct weir_engine *engine, uint64_t now_ns)
 void engine_begin(struct weir_engine *engine, weir_engine_ask *asks, size_t n, uint64_t now_ns, uint64_t deadline_ns)
 {
     begin_call(engine, now_ns);
-    engine_turn_all(engine, now_ns); /* what was heard meanwhile may answer some of them */
+    engine_process_all(engine, now_ns); /* what was heard meanwhile may answer some of them */
     for (size_t i = 0; i < n; i++) {
         asks[i].from = (weir_from)0;
         if (engine->count == ITEMS_MAX) {
@@ -482,7 +483,7 @@ void weir_engine_begin(weir_engine *engine, weir_engine_ask *asks, size_t n, wei
 void weir_engine_process(weir_engine *engine, weir_instant now)
 {
     begin_call(engine, now.ns);
-    engine_turn_all(engine, now.ns);
+    engine_process_all(engine, now.ns);
     discover_begin(engine, now.ns);
     dispatch_parked(engine, now.ns);
     end_late(engine, now.ns);
@@ -517,7 +518,7 @@ void weir_engine_tick(weir_engine *engine)
 {
     const uint64_t now_ns = host_now_ns();
     begin_call(engine, now_ns);
-    engine_turn_all(engine, now_ns);
+    engine_process_all(engine, now_ns);
     discover_begin(engine, now_ns);
     engine_try_all(engine, now_ns);
     busy_return(engine, now_ns);

@@ -56,7 +56,7 @@ struct weir_engine {
     unsigned links;                 /* none from here on */
     unsigned probes;                /* links that are probing */
     uint64_t lost;                  /* questions whose link broke */
-    bool seeking, discover_asked;
+    bool discovering, discover_asked;
     unsigned discover_server, discover_tries;
     uint64_t discover_until_ns; /* so long for one of those who may know */
     char discover_why[LINK_WHY_MAX];
@@ -79,7 +79,7 @@ struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t n
 void engine_process(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 
 /* Goes on with all links that have something to do, without waiting. */
-void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
+void engine_process_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* This server cannot answer. */
 void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outage, const char *why);
@@ -156,7 +156,7 @@ void secret_failed(struct pool *pool, unsigned server, uint64_t now_ns, const ch
 /* Looks for who has the keys, when that is needed and it is time to. */
 void discover_begin(struct weir_engine *engine, uint64_t now_ns);
 /* The link to who is asked has something new. */
-void discover_turn(struct weir_engine *engine, uint64_t now_ns);
+void discover_process(struct weir_engine *engine, uint64_t now_ns);
 
 /* ---- nodes.c ---- */
 

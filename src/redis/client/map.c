@@ -42,14 +42,14 @@ unsigned pool_candidate(struct pool *pool)
 {
     host_lock(&pool->mutex);
     const unsigned among = pool->url.kind == URL_SENTINEL ? pool->url.endpoints : pool->servers;
-    unsigned candidate = pool->discover_turn++ % among;
+    unsigned candidate = pool->discover_next++ % among;
     /* One that answers, if there is any. */
-    for (unsigned i = 0; i < among && pool->server[candidate]->away; i++) candidate = pool->discover_turn++ % among;
+    for (unsigned i = 0; i < among && pool->server[candidate]->away; i++) candidate = pool->discover_next++ % among;
     host_unlock(&pool->mutex);
     return candidate;
 }
 
-void pool_seek_failed(struct pool *pool, uint64_t now_ns, const char *why)
+void pool_discovery_failed(struct pool *pool, uint64_t now_ns, const char *why)
 {
     host_lock(&pool->mutex);
     breaker_fail(&pool->discover, now_ns, true);
@@ -84,7 +84,7 @@ void pool_set_primary(struct pool *pool, unsigned server)
 {
     char text[PLACE_TEXT_MAX], line[PLACE_TEXT_MAX + LINK_WHY_MAX];
     atomic_store_explicit(&pool->slot[0], (uint16_t)server, memory_order_release);
-    snprintf(line, sizeof line, "%s: is the primary", endpoint_text(&pool->server[server]->endpoint, text));
+    snprintf(line, sizeof line, "%s: is the primary", url_endpoint_text(&pool->server[server]->endpoint, text));
     found(pool, line);
 }
 

@@ -170,16 +170,16 @@ void pool_leave(struct pool *pool)
     if (last) pool_close(pool);
 }
 
-struct link_greeting pool_greeting(const struct pool *pool, unsigned server)
+struct link_handshake pool_handshake(const struct pool *pool, unsigned server)
 {
     const bool sentinel = pool->url.kind == URL_SENTINEL && server < pool->url.endpoints;
-    return (struct link_greeting){.user = pool->user,
-                                  .password = pool->password,
-                                  .database = sentinel ? 0 : pool->url.database,
-                                  .primary = !sentinel && pool->url.kind != URL_CLUSTER,
-                                  .sentinel = sentinel,
-                                  .tls = pool->tls,
-                                  .host = pool->server[server]->endpoint.host};
+    return (struct link_handshake){.user = pool->user,
+                                   .password = pool->password,
+                                   .database = sentinel ? 0 : pool->url.database,
+                                   .primary = !sentinel && pool->url.kind != URL_CLUSTER,
+                                   .sentinel = sentinel,
+                                   .tls = pool->tls,
+                                   .host = pool->server[server]->endpoint.host};
 }
 
 /* ---- servers ---- */
@@ -220,7 +220,7 @@ unsigned pool_server(struct pool *pool, const struct engine_endpoint *endpoint)
     for (unsigned i = 0; i < pool->servers && found == NOWHERE; i++) {
         /* A sentinel and a server of data never are the same one. */
         if (pool->url.kind == URL_SENTINEL && i < pool->url.endpoints) continue;
-        if (endpoint_is(&pool->server[i]->endpoint, endpoint)) found = i;
+        if (url_endpoint_is(&pool->server[i]->endpoint, endpoint)) found = i;
     }
     const bool is_new = found == NOWHERE;
     if (is_new) found = add_server(pool, endpoint);
@@ -265,7 +265,7 @@ static void tell(const struct pool *pool, bool news, bool away, const struct ser
 {
     char line[PLACE_TEXT_MAX + LINK_WHY_MAX + 2], text[PLACE_TEXT_MAX];
     if (!news || pool->options.changed == NULL) return;
-    if (server != NULL) snprintf(line, sizeof line, "%s: %s", endpoint_text(&server->endpoint, text), what);
+    if (server != NULL) snprintf(line, sizeof line, "%s: %s", url_endpoint_text(&server->endpoint, text), what);
     else snprintf(line, sizeof line, "%s", what);
     pool->options.changed(pool->options.context, away, line);
 }

@@ -62,7 +62,7 @@ struct pool {
     struct breaker discover;
     uint64_t discover_at_ns;     /* not before, once somebody is known */
     _Atomic uint64_t look_at_ns; /* sentinels: whatever is known */
-    unsigned discover_turn;
+    unsigned discover_next;
     bool told_away;
     _Atomic uint64_t told_at_ns;
     _Atomic bool is_away;
@@ -91,7 +91,7 @@ int pool_open(struct pool **owned, const char *url, const weir_engine_options *o
 void pool_join(struct pool *pool);
 void pool_leave(struct pool *pool); /* the last one closes it */
 
-struct link_greeting pool_greeting(const struct pool *pool, unsigned server);
+struct link_handshake pool_handshake(const struct pool *pool, unsigned server);
 
 /* The server at this endpoint, known or new; NOWHERE when there are too many. */
 unsigned pool_server(struct pool *pool, const struct engine_endpoint *endpoint);
@@ -138,7 +138,7 @@ static inline unsigned pool_owner(const struct pool *pool, unsigned slot)
 bool pool_may_discover(struct pool *pool, uint64_t now_ns);
 bool pool_is_lost(struct pool *pool);       /* nobody is known, and looking for him has failed */
 unsigned pool_candidate(struct pool *pool); /* whom to ask next */
-void pool_seek_failed(struct pool *pool, uint64_t now_ns, const char *why);
+void pool_discovery_failed(struct pool *pool, uint64_t now_ns, const char *why);
 
 /* All slots have this server: it is the primary. */
 void pool_set_primary(struct pool *pool, unsigned server);

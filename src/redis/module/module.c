@@ -73,9 +73,9 @@ static const struct command commands[] = {
     {"weir.forget", on_forget, -3, "write fast getkeys-api", 2, true,
      "Begins anew.  WEIR.FORGET limit key [AND key]..."},
     {"weir.lease", on_lease, -5, "write deny-oom fast", 2, false,
-     "Permits to take along.  WEIR.LEASE limit key want lifetime_us [RETURN turn permits unused]"},
+     "Permits to take along.  WEIR.LEASE limit key want lifetime_us [RETURN id permits unused]"},
     {"weir.return", on_return, 6, "write fast", 2, false,
-     "Brings back what was not spent.  WEIR.RETURN limit key turn permits unused"},
+     "Brings back what was not spent.  WEIR.RETURN limit key id permits unused"},
     {"cl.throttle", on_throttle, -1, "write deny-oom fast", 1, false,
      "As redis-cell has it.  CL.THROTTLE key max_burst count period [quantity]"},
 };

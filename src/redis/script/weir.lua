@@ -20,7 +20,7 @@
 -- read.  src/redis/micro says the same in C for the module, line by line, and a test asks both the same million
 -- questions.
 --
--- The value of a key is the module's, too, so both may take turns: little endian words of 64 bits,
+-- The value of a key is the module's, too, so both may be used in alternation: little endian words of 64 bits,
 --
 --     "weir" 1 n 0 0 | kind + 256 * words, per, word, word... | the next limit's |      gone when all is full again
 --
@@ -34,8 +34,8 @@
 --     weir_charge  keys  limit cost...                      the same; takes whatever the balance
 --     weir_settle  keys  limit taken:cost... actual...      1
 --     weir_forget  keys                                     how many there were
---     weir_lease   key   limit want lifetime_us [turn permits unused]      permits turn remaining retry
---     weir_return  key   limit turn permits unused          1, or 0 when its time was over
+--     weir_lease   key   limit want lifetime_us [id permits unused]      permits id remaining retry
+--     weir_return  key   limit id permits unused          1, or 0 when its time was over
 --     weir_version                                             its version, the format of its values, its limits
 --
 -- From here on: numbers; the text of a limit; from it the numbers of a rule; what each kind of limit answers; several
@@ -543,11 +543,11 @@ function plain.full() return 0 end
 
 plain.idle = plain.full
 
--- ---- gcra: seen, level; and once there were leases: turn, turn_end, lifetime, new, old ----
+-- ---- gcra: seen, level; and once there were leases: epoch, epoch_end, lifetime, new, old ----
 
 local gcra = {refuse = nothing}
 
--- Permits in leases: those of this turn and of the one before.
+-- Permits in leases: those of this epoch and of the one before.
 local function leased(cell)
     return cell[1] == GCRA + WORDS_7 and min(cell[8] + cell[9], MOST) or 0
 end
@@ -559,7 +559,7 @@ local function drain_to(rule, cell, now)
     cell[3] = now
 end
 
-local function end_turn(rule, cell)
+local function end_epoch(rule, cell)
     drain_to(rule, cell, max(cell[6], cell[3]))
     cell[5], cell[6] = cell[5] + 1, cell[6] + cell[7]
     cell[8], cell[9] = 0, cell[8]
@@ -568,11 +568,11 @@ end
 local function bring(rule, cell, now)
     if cell[1] == GCRA + WORDS_7 then
         for _ = 1, 2 do
-            if cell[6] <= now and leased(cell) ~= 0 then end_turn(rule, cell) end
+            if cell[6] <= now and leased(cell) ~= 0 then end_epoch(rule, cell) end
         end
         if now >= cell[6] then
-            local turns = divide(now - cell[6], cell[7]) + 1
-            cell[5], cell[6] = min(cell[5] + turns, MOST), cell[6] + turns * cell[7]
+            local epochs = divide(now - cell[6], cell[7]) + 1
+            cell[5], cell[6] = min(cell[5] + epochs, MOST), cell[6] + epochs * cell[7]
         end
     end
     drain_to(rule, cell, now)
@@ -590,7 +590,7 @@ local function time_to(rule, cell, level)
     local then_cell = cell
     if cell[1] ~= GCRA + WORDS_2 and leased(cell) > 0 then
         then_cell = {unpack(cell)}
-        while times(leased(then_cell), rule.permit) > level do end_turn(rule, then_cell) end
+        while times(leased(then_cell), rule.permit) > level do end_epoch(rule, then_cell) end
     end
     local above = then_cell[4] - level
     return then_cell[3] - cell[3] + (above > 0 and divide_up(above, rule.per) or 0)
@@ -1780,30 +1780,30 @@ local function begin_lease(keys, args)
     return plan[1]
 end
 
--- turn permits unused, or nothing.
+-- id permits unused, or nothing.
 local function read_returned(args, from)
-    local turn = number_of(args[from], 'the id of the lease')
+    local id = number_of(args[from], 'the id of the lease')
     local permits = number_of(args[from + 1], 'how many permits it had')
     local unused = number_of(args[from + 2], 'how many of them were not spent')
     check_end(args, from + 3)
     if unused > permits then
         fail('WEIRARG expected at most %.0f permits that were not spent, not %.0f', permits, unused)
     end
-    return {turn, permits, unused}
+    return {id, permits, unused}
 end
 
 -- true: it was still known.
 local function take_back(rule, cell, returned)
-    local turn, permits, unused = returned[1], returned[2], returned[3]
-    local at_word = turn == cell[5] and 8 or 9
-    if cell[1] ~= GCRA + WORDS_7 or (at_word == 9 and turn + 1 ~= cell[5]) then return false end
+    local id, permits, unused = returned[1], returned[2], returned[3]
+    local at_word = id == cell[5] and 8 or 9
+    if cell[1] ~= GCRA + WORDS_7 or (at_word == 9 and id + 1 ~= cell[5]) then return false end
     permits = min(permits, cell[at_word])
     cell[4] = max(cell[4] - times(min(unused, permits), rule.permit), 0)
     cell[at_word] = cell[at_word] - permits
     return permits ~= 0
 end
 
--- The longer lifetime holds while anything is out; with nothing out a turn of the new one begins.
+-- The longer lifetime holds while anything is out; with nothing out an epoch of the new one begins.
 local function note_lifetime(cell, lifetime)
     if cell[1] ~= GCRA + WORDS_7 then
         cell[1], cell[5], cell[6], cell[7], cell[8], cell[9] = GCRA + WORDS_7, now, now + lifetime, lifetime, 0, 0
@@ -1836,9 +1836,9 @@ local function lease(keys, args)
         changed = take_back(rule, cells[1], returned) or changed
         gcra.adapt(rule, cells[1], now) -- as the next call would
     end
-    local permits, turn = grant(rule, cells[1], want, lifetime)
+    local permits, id = grant(rule, cells[1], want, lifetime)
     if changed or permits > 0 then write(keys, idle_at()) end
-    return {permits, turn, gcra.room(rule, cells[1], now), time_to(rule, cells[1], rule.top - rule.permit)}
+    return {permits, id, gcra.room(rule, cells[1], now), time_to(rule, cells[1], rule.top - rule.permit)}
 end
 
 local function give_lease_back(keys, args)

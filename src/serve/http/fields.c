@@ -96,7 +96,7 @@ static bool numbers_of_text(struct slice text, struct costs *costs)
     while (costs->count < FIELDS_NUMBERS_MAX) {
         size_t size = 0;
         while (size < text.size && text.bytes[size] != ',') size++;
-        if (!slice_number((struct slice){text.bytes, size}, &costs->of[costs->count])) return false;
+        if (!bytes_read_number((struct slice){text.bytes, size}, &costs->of[costs->count])) return false;
         costs->count++;
         if (size == text.size) return true;
         text = slice_from(text, size + 1);

@@ -24,9 +24,8 @@ static void ready_route(struct exchange *exchange)
 {
     if (atom_load(&exchange->batch->service->draining) == 0) answer_json(exchange, 200, slice_of("{\"ready\":true}\n"));
     else
-        answer_refuse(
-            exchange,
-            &(struct refusal){.status = 503, .words = "stopping: only requests that have begun are answered"});
+        answer_refuse(exchange, &(struct refusal){.status = 503,
+                                                  .words = "stopping: only requests that have begun are answered"});
 }
 
 static void write_metrics(struct exchange *exchange, struct bytes *out)
@@ -44,7 +43,7 @@ static void write_stats(struct exchange *exchange, struct bytes *out)
 {
     uint64_t since = 0;
     const struct slice query = exchange->request->query, name = slice_of("since=");
-    if (slice_begins(query, name) && !slice_number(slice_from(query, name.size), &since)) since = 0;
+    if (slice_begins(query, name) && !bytes_read_number(slice_from(query, name.size), &since)) since = 0;
     stats_write_json(exchange->batch->service, since, out);
 }
 
@@ -71,7 +70,7 @@ static bool page_of(struct slice path, struct answer_body *body)
     memcpy(name, path.bytes, path.size);
     name[path.size] = '\0';
     if (strlen(name) != path.size) return false;
-    body->bytes = page_bytes(name, &body->type, &body->policy);
+    body->bytes = live_page(name, &body->type, &body->policy);
     return body->bytes.size != 0;
 }
 

@@ -58,7 +58,7 @@ static bool __attribute__((format(printf, 2, 3))) say(char problem[LISTEN_PROBLE
 static bool read_port(const char *text, in_port_t *port)
 {
     uint64_t number;
-    if (!slice_number(slice_of(text), &number) || number > PORT_MAX) return false;
+    if (!bytes_read_number(slice_of(text), &number) || number > PORT_MAX) return false;
     *port = htons((uint16_t)number);
     return true;
 }
@@ -487,8 +487,8 @@ bool listen_inherit(struct listener listeners[LISTENERS_MAX], unsigned *count, c
 {
     const char *of = getenv("LISTEN_PID"), *how_many = getenv("LISTEN_FDS"), *names = getenv("LISTEN_FDNAMES");
     uint64_t process, descriptors;
-    if (of == NULL || how_many == NULL || !slice_number(slice_of(of), &process)) return true;
-    if (process != (uint64_t)getpid() || !slice_number(slice_of(how_many), &descriptors)) return true;
+    if (of == NULL || how_many == NULL || !bytes_read_number(slice_of(of), &process)) return true;
+    if (process != (uint64_t)getpid() || !bytes_read_number(slice_of(how_many), &descriptors)) return true;
     if (descriptors > LISTENERS_MAX) return say(problem, "LISTEN_FDS: expected %d at most", LISTENERS_MAX);
     if (names == NULL) names = "";
     for (int i = 0; i < (int)descriptors; i++) {

@@ -18,8 +18,8 @@ static uint64_t watchdog_ns(void)
 {
     const char *us = getenv("WATCHDOG_USEC"), *of = getenv("WATCHDOG_PID");
     uint64_t number, process;
-    if (us == NULL || !slice_number(slice_of(us), &number) || number > UINT64_MAX / 1000) return 0;
-    if (of != NULL && (!slice_number(slice_of(of), &process) || process != (uint64_t)getpid())) return 0;
+    if (us == NULL || !bytes_read_number(slice_of(us), &number) || number > UINT64_MAX / 1000) return 0;
+    if (of != NULL && (!bytes_read_number(slice_of(of), &process) || process != (uint64_t)getpid())) return 0;
     return number * 1000;
 }
 

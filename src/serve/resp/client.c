@@ -92,7 +92,7 @@ static bool read_hello(struct batch *batch, struct session *session, const struc
     const struct slice *argument = command->argument;
     char shown[RESP_SHOWN + 4];
     uint64_t version = hello->version;
-    if (command->count > 1 && (!slice_number(argument[1], &version) || version < 2 || version > 3)) {
+    if (command->count > 1 && (!bytes_read_number(argument[1], &version) || version < 2 || version > 3)) {
         resp_refuse(batch, session, "NOPROTO unsupported protocol version");
         return false;
     }

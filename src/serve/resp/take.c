@@ -78,7 +78,7 @@ static bool read_costs(struct batch *batch, struct session *session, const struc
     char shown[RESP_SHOWN + 4];
     const unsigned first = *at;
     uint64_t number;
-    for (costs->count = 0; *at < command->count && slice_number(command->argument[*at], &number); (*at)++) {
+    for (costs->count = 0; *at < command->count && bytes_read_number(command->argument[*at], &number); (*at)++) {
         if (costs->count == WEIR_LIMITS_MAX) break;
         costs->each[costs->count++] = number;
     }

@@ -66,7 +66,7 @@ static void write_key(struct bytes *out, struct slice key)
     char memory[KEY_TEXT_MAX];
     struct bytes readable = {.memory = memory, .capacity = sizeof memory};
     while (key.size != 0) {
-        const size_t size = slice_character(key);
+        const size_t size = bytes_character(key);
         const unsigned char byte = (unsigned char)key.bytes[0];
         const char escape[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
         bytes_add(&readable, size != 0 ? (struct slice){key.bytes, size} : (struct slice){escape, sizeof escape});

@@ -16,7 +16,7 @@ static const char plain_page[] =
     "JSON.</p>\n"
     "</body></html>\n";
 
-struct slice page_bytes(const char *path, const char **type, const char **policy)
+struct slice live_page(const char *path, const char **type, const char **policy)
 {
     if (strcmp(path, "/") != 0) return (struct slice){NULL, 0};
     const struct page_template page = live_template();

@@ -31,6 +31,6 @@ void stats_write_top(struct service *service, struct bytes *out);
 
 /* The page at this path ("/"), borrowed for ever; its Content-Type, its Content-Security-Policy.  An empty slice: no
    such page. */
-struct slice page_bytes(const char *path, const char **type, const char **policy);
+struct slice live_page(const char *path, const char **type, const char **policy);
 
 #endif

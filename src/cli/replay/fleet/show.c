@@ -81,7 +81,7 @@ static void measure(struct grid *grid, int width)
     for (int column = 0; column < COLUMNS; column++) {
         grid->width[column] = 0;
         for (int row = 0; row < grid->rows; row++) {
-            const int across = columns_of(grid->cell[row][column]);
+            const int across = show_columns(grid->cell[row][column]);
             if (across > grid->width[column]) grid->width[column] = across;
         }
         whole += grid->width[column] + GAP;
@@ -93,7 +93,7 @@ static void print_grid(const struct grid *grid)
 {
     for (int row = 0; row < grid->rows; row++) {
         const char *design = grid->cell[row][AT_DESIGN];
-        printf("%*s%s%*s", GAP, "", design, grid->width[AT_DESIGN] - columns_of(design), "");
+        printf("%*s%s%*s", GAP, "", design, grid->width[AT_DESIGN] - show_columns(design), "");
         for (int column = AT_ALLOWED; column < COLUMNS; column++) {
             if (grid->width[column] == 0) continue;
             printf("%*s%*s", GAP, "", grid->width[column], grid->cell[row][column]);

@@ -104,7 +104,7 @@ static enum loaded load(struct admin *admin)
     const char *const text[] = {"FUNCTION", "LOAD", "REPLACE", functions};
     const size_t size[] = {strlen(text[0]), strlen(text[1]), strlen(text[2]), functions_size};
     redisReply *const reply = admin_ask(admin, 4, text, size);
-    const char *const error = reply_error(reply);
+    const char *const error = link_reply_error(reply);
     const bool never = error != NULL && strstr(error, "unknown command") != NULL;
     const enum loaded loaded = never ? LOADED_NEVER : reply == NULL || error != NULL ? LOADED_NOT : LOADED;
     if (error != NULL && !never) say_refused(admin, error);

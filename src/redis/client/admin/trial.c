@@ -41,7 +41,7 @@ static enum answer answer_of(struct admin *admin, const redisReply *reply, bool 
 {
     if (reply == NULL) return ANSWER_REFUSED;
     const enum fault fault = fault_of(reply);
-    const bool forbidden = fault == FAULT_COMMAND && reply_begins(reply, "NOPERM");
+    const bool forbidden = fault == FAULT_COMMAND && link_reply_begins(reply, "NOPERM");
     if (fault == FAULT_NONE) return ANSWER_FINE;
     if (fault == FAULT_FUNCTION || fault == FAULT_SCRIPT || (fault == FAULT_COMMAND && !forbidden && !last)) {
         return ANSWER_LACKING;

@@ -308,14 +308,14 @@ int url_read(struct engine_url *url, const char *text, weir_error *error)
                  "redis://localhost:6379");
 }
 
-const char *endpoint_text(const struct engine_endpoint *endpoint, char out[PLACE_TEXT_MAX])
+const char *url_endpoint_text(const struct engine_endpoint *endpoint, char out[PLACE_TEXT_MAX])
 {
     const char *format = endpoint->port == 0 ? "%s" : strchr(endpoint->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
     snprintf(out, PLACE_TEXT_MAX, format, endpoint->host, (unsigned)endpoint->port);
     return out;
 }
 
-bool endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other)
+bool url_endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other)
 {
     return endpoint->port == other->port && strcmp(endpoint->host, other->host) == 0;
 }
