@@ -150,8 +150,8 @@ static bool log_give_back(struct log_view *view, uint64_t start, uint64_t unused
     return true;
 }
 
-/* As decide_settle() of decide.c: nothing is given back under another rule or before a waiting call, and no part of a call
-   that has not started. */
+/* As decide_settle() of decide.c: nothing is given back under another rule or before a waiting call, and no part of a
+   call that has not started. */
 enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual)
 {
     struct log_view view;

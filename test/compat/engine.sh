@@ -77,7 +77,7 @@ ends 1
 says err 'job has used 3/30d'
 run 'a downgrade' "$weir" engine install "$(url_of newer)"
 ends 0
-says out 'of a newer weir are there: they stay, and this one asks them'
+says out 'of a newer weir are installed; they are kept, and this version uses them'
 in_engine newer FCALL weir_version 0 >out
 says out '9.0.0 format 3'
 kill_engine newer

@@ -88,7 +88,7 @@ printf '#!lua name=weir\nredis.register_function("other", function() return 1 en
 answers foreign || fail 'no scripts beside a foreign library'
 in_engine one FUNCTION LIST | grep -q other || fail 'a foreign library was replaced'
 order install
-says out "a library named weir is there that is not weir's"
+says out "it has a function library named weir that is not weir's"
 says out 'done -3'
 
 # ---- ways to a server ----

@@ -40,7 +40,7 @@ taken() # URL
 
 # ---- before 7.0 there are no functions: scripts do the same ----
 start_engine old --rename-command FUNCTION '' --rename-command FCALL '' --rename-command FCALL_RO ''
-install_says 0 "127.0.0.1:${engine_port[old]}: it has no functions" "$(url_of old)"
+install_says 0 "127.0.0.1:${engine_port[old]}: it does not support functions" "$(url_of old)"
 says out 'decided by scripts (EVALSHA)'
 says out 'scripts will be used'
 check_says 0 'decided by scripts (EVALSHA)' "$(url_of old)"
@@ -50,7 +50,7 @@ taken "$(url_of old)"
 start_engine none --rename-command FUNCTION '' --rename-command FCALL '' --rename-command EVAL '' \
     --rename-command EVALSHA '' --rename-command SCRIPT ''
 check_says 1 "127.0.0.1:${engine_port[none]}: ERR unknown command 'EVAL'" "$(url_of none)"
-install_says 1 'and scripts will not do' "$(url_of none)"
+install_says 1 'and scripts do not work either' "$(url_of none)"
 says out "ERR unknown command 'EVAL'"
 take_says "127.0.0.1:${engine_port[none]}: refused: ERR unknown command 'EVALSHA'" "$(url_of none)"
 
@@ -77,7 +77,7 @@ check_says 1 'none of the servers reports which server has which keys' "redis+cl
 take_says "$address: ERR This instance has cluster support disabled" "redis+cluster://$address"
 check_says 1 "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
 take_says "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
-check_says 1 '/nowhere/socket: cannot be reached: there is no such file' unix:///nowhere/socket
+check_says 1 '/nowhere/socket: cannot be reached: no such file' unix:///nowhere/socket
 free=127.0.0.1:$(free_port)
 check_says 1 "$free: cannot be reached: Connection refused" "redis://$free"
 check_says 1 'no.such.host.invalid:6379: ' redis://no.such.host.invalid
@@ -127,7 +127,7 @@ fi
 # ---- Sentinel and Cluster ----
 start_pair
 start_sentinels
-check_says 1 "127.0.0.1:${engine_port[sentinel3]}: this sentinel knows no primary by the name of other" \
+check_says 1 "127.0.0.1:${engine_port[sentinel3]}: this sentinel monitors no primary named other" \
     "${sentinel_url%weir}other"
 install_says 0 "127.0.0.1:${engine_port[first]}: functions" "$sentinel_url"
 check_says 0 "127.0.0.1:${engine_port[first]}: decided by functions" "$sentinel_url"

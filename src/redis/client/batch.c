@@ -10,8 +10,8 @@
    Each has its own deadline, and all the same time until it, so the ring of questions is in the order of deadlines.
    A reply that comes after its question was given up is dropped (link_forget): the place may be another question's.
 
-   Waits for nothing; a question is answered by the first call of process at or after its deadline, however many servers there are
-   and whatever they do; nothing that may have been executed is sent twice. */
+   Waits for nothing; a question is answered by the first call of process at or after its deadline, however many servers
+   there are and whatever they do; nothing that may have been executed is sent twice. */
 #include <stdio.h>
 #include <string.h>
 

@@ -58,8 +58,8 @@ bool yaml_read(struct read *read, struct slice text, struct node **root);
 
 /* ---- value.c ---- */
 
-/* All of these return false, so that who fails may return it.  value_wrong: at the node; value_wrong_at: `ahead` characters behind
-   its beginning; value_wrong_text: message, the text in quotes, then the rest. */
+/* All of these return false, so that who fails may return it.  value_wrong: at the node; value_wrong_at: `ahead`
+   characters behind its beginning; value_wrong_text: message, the text in quotes, then the rest. */
 bool value_wrong(struct read *read, const struct where *where, const struct node *node, const char *message);
 bool value_wrong_at(struct read *read, const struct where *where, const struct node *node, unsigned ahead,
                     const char *message);

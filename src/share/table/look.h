@@ -5,8 +5,8 @@
 
 #include "share/table/table.h"
 
-/* An attempt fails when another thread changed a slot meanwhile: after this many in a row something is wrong.  The explorer
-   uses fewer. */
+/* An attempt fails when another thread changed a slot meanwhile: after this many in a row something is wrong.  The
+   explorer uses fewer. */
 #ifndef TABLE_ATTEMPTS_MAX
 #define TABLE_ATTEMPTS_MAX 10000
 #endif

@@ -29,9 +29,9 @@
      both be committed and alive.  A commit may come after the slot was freed; then it changes a word that no thread
      believes.  A thread that finds a tentative slot of its key does all this on its behalf, so no thread waits for a
      dead one.
-   * Two new keys that want the same last slot may free each other's before either commits.  Each attempt of that takes a
-     swap of both; they back off, and after too many attempts a call is refused.  A slot that was taken over live is not
-     taken over again before it is committed.
+   * Two new keys that want the same last slot may free each other's before either commits.  Each attempt of that takes
+     a swap of both; they back off, and after too many attempts a call is refused.  A slot that was taken over live is
+     not taken over again before it is committed.
 
    When all eight slots are live, one of them may have room in its key's other bucket, which its tag and its place tell.
    That key is shifted, and the newcomer takes its place:
