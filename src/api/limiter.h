@@ -21,7 +21,7 @@
 #include "share/line.h"
 #include "share/log_view.h"
 #include "share/word.h"
-#include "share/word_short.h"
+#include "share/word_fast.h"
 
 /* A lease may take permits that start this soon, or within a grain if that was asked for. */
 enum { AHEAD_NS = 4000 };

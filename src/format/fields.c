@@ -16,7 +16,7 @@ struct reader {
     struct fields_problem *problem;
 };
 
-/* Always false, so that who fails may return it. */
+/* Always false, so that a caller may return it. */
 static bool wrong_at(struct reader *reader, const char *at, const char *words)
 {
     *reader->problem = (struct fields_problem){(size_t)(at - reader->begin) + 1, words};

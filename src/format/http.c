@@ -87,7 +87,7 @@ struct slice http_header(const struct http_request *request, const char *name, u
 
 /* ---- what the parser lets pass ---- */
 
-/* Always HTTP_BAD, so that who fails may return it. */
+/* Always HTTP_BAD, so that a caller may return it. */
 static enum http_result bad(struct http_problem *problem, unsigned status, const char *words)
 {
     *problem = (struct http_problem){status, words};
@@ -149,7 +149,7 @@ static enum http_result check_first_line(const char *start, struct slice target,
     return HTTP_REQUEST;
 }
 
-/* Those that say where a request ends or whom it is for. */
+/* Those that say where a request ends or which host it is for. */
 static enum http_result check_headers(const struct http_request *request, const http_parser *parser,
                                       struct http_problem *problem)
 {

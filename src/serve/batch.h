@@ -4,8 +4,8 @@
 
        bytes -> handle_bytes -> resp/commands.c / http/routes.c -> batch_take ... batch_end -> answers -> send
 
-   See batch.c, batch_limit.c and decide.c.  No socket: who has the bytes calls handle_bytes for each session that has
-   some, then batch_end. */
+   See batch.c, batch_limit.c and decide.c.  No socket: the owner of the bytes calls handle_bytes for each session that
+   has some, then batch_end. */
 #ifndef WEIR_SERVE_BATCH_H
 #define WEIR_SERVE_BATCH_H
 
@@ -38,7 +38,7 @@ struct session {
     bool waits;            /* has whole requests left, behind what others ask: see handle_bytes */
     uint64_t id;
     char name[SESSION_NAME_MAX + 1];
-    void *connection; /* of who has the socket */
+    void *connection; /* the owner of the socket */
 };
 
 struct batch;
@@ -88,7 +88,7 @@ static inline struct item item_start(struct session *session, batch_answer answe
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
 struct plans;
 
-/* A worker's way to the engine (see decide.c), and who waits for it (see park.c). */
+/* A worker's way to the engine (see decide.c), and what waits for it (see park.c). */
 struct asker;
 struct park_group;
 
@@ -153,7 +153,7 @@ void batch_end(struct batch *batch);
 void batch_flush(struct batch *batch);
 void batch_answer_one(struct batch *batch, unsigned number);
 
-/* Takes the policy that is present now: of who has just defined a name, after batch_settle_queue. */
+/* Takes the policy that is present now: for a session that has just defined a name, after batch_settle_queue. */
 void batch_look_at_policy(struct batch *batch);
 
 /* Has this session shown who it is, or need it not?  Until it has, its bounds are tighter: see handle.c, conn.c. */
@@ -196,7 +196,7 @@ void batch_take(struct batch *batch, const struct item *item, const uint64_t eac
 bool batch_costs(const struct item *item, unsigned count, char problem[200]);
 
 /* Where to write to this session: there is room for so many bytes (BATCH_REPLY is usual).  What was written before may
-   be sent by this.  Who writes more than there is room for has the session closed. */
+   be sent by this.  A session that writes more than there is room for is closed. */
 struct bytes *batch_reply(struct batch *batch, struct session *session, size_t room);
 
 /* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a
@@ -210,7 +210,7 @@ bool batch_limit(struct batch *batch, struct slice name_or_text, struct item *it
 bool batch_key(struct batch *batch, struct slice key, struct item *item, char problem[200]);
 bool batch_key_of_fields(struct batch *batch, policy_field field, void *request, struct item *item, char problem[200]);
 
-/* ---- decide.c: who decides ---- */
+/* ---- decide.c: a table or the engine ---- */
 
 /* Makes the worker's way to the engine of the policy that is present now. */
 void decide_follow(struct batch *batch);
@@ -227,7 +227,7 @@ void decide_go_on(struct batch *batch);
 /* What the engine says to the question of this number. */
 void decide_answered(struct batch *batch, const weir_engine_ask *ask, unsigned number);
 
-/* The key of the question that is to be queued, as who decides has it; it will be asked for soon. */
+/* The key of the question that is to be queued, as the table or the engine has it; it will be asked for soon. */
 void decide_expect(struct batch *batch, struct item *item, unsigned number);
 
 /* All that is queued, each question's answer in batch->ask; batch->parking: but for those of the engine. */
@@ -240,7 +240,7 @@ uint64_t decide_full_ns(const struct batch *batch, const struct item *item, cons
 bool decide_correctable(const struct item *item, const weir_decision *decision);
 
 /* A question to the engine beside the queue.  `then` hears its answer, at once or later; away is as any other answer.
-   Whose session has gone meanwhile hears NULL for it; who is closed hears nothing. */
+   If the session has gone meanwhile, it is NULL; a closed asker hears nothing. */
 struct decide_alone {
     weir_engine_ask ask;         /* its key is copied; costs are in `memory` */
     struct engine_limit *shared; /* that it is of; NULL: of none */
@@ -257,7 +257,7 @@ void decide_forget(struct batch *batch, const struct item *item);
 /* The key that this item has in the engine, in scratch. */
 weir_key decide_shared_key(struct batch *batch, const struct item *item);
 
-/* What those who share the engine sign with, as far as it has been read; NULL: there is no engine. */
+/* What the services on one engine sign with, as far as it has been read; NULL: there is no engine. */
 const struct secrets *decide_secrets(struct batch *batch);
 
 /* Is the engine to be asked for them again, for a receipt that was signed with another one?  Once a second. */
@@ -287,7 +287,7 @@ void receipt_write(struct batch *batch, struct bytes *out, const struct item *it
 /* AGAIN: it had been settled, and nothing was changed.  REFUSED: nothing was corrected; problem says why. */
 enum receipt_result { RECEIPT_SETTLED, RECEIPT_AGAIN, RECEIPT_REFUSED };
 
-/* What was really used; and who wants to know what became of it. */
+/* What was really used; and what to call with the outcome. */
 struct receipt_used {
     uint64_t actual[WEIR_LIMITS_MAX];
     unsigned count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Who decides: a table of this process, or the engine that is shared with other servers.
+   Where it is decided: a table of this process, or the engine that is shared with other servers.
 
        item.under -> table    keyed_take_announced, keyed_ask
                   -> shared   "NAME|KEY" -> engine_ask_begin, all that a batch has of them at once
@@ -13,7 +13,7 @@
    What is asked of either is asked in the order in which it came, and neither knows of the other's limits, so nobody
    can tell from the answers where one batch ended and the next began.
 
-   Who is refused by the engine is told with those whom the table refuses.
+   Refusals by the engine are reported with those by the table.
 
    A name has no "|", and a text has no name: nobody reaches another limit's state by a clever key.
 
@@ -289,7 +289,7 @@ void decide_queue(struct batch *batch)
     if (shared != 0) decide_shared(batch, shared);
 }
 
-/* ---- what else is asked of who decides ---- */
+/* ---- what else is asked of a table or the engine ---- */
 
 uint64_t decide_full_ns(const struct batch *batch, const struct item *item, const weir_decision *decision)
 {

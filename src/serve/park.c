@@ -234,7 +234,7 @@ void park_hear(struct batch *batch, struct park_group *group, struct session *se
     group->alone.then(batch, session, &group->ask[0], &group->alone.memory);
 }
 
-/* Who asks alone goes on asking, also for a session that has gone. */
+/* A request that is asked alone is finished, also for a session that has gone. */
 static void write_line(struct batch *batch, struct park_group *group, struct line *line)
 {
     struct session *session = line->session;

@@ -29,7 +29,7 @@ void park_keep(struct batch *batch);
 struct park_group *park_alone_open(const struct decide_alone *alone);
 void park_keep_alone(struct batch *batch, struct park_group *group, struct session *session);
 
-/* Its answer is there: it is heard by who asked. */
+/* Its answer is there: the asker is called. */
 void park_hear(struct batch *batch, struct park_group *group, struct session *session);
 
 /* An answer behind a session's parked questions; false: no memory. */

@@ -68,7 +68,7 @@ void worker_touch(struct worker *worker, struct conn *conn)
     worker->touched = conn;
 }
 
-/* ---- who waits for others ---- */
+/* ---- sessions that wait for others ---- */
 
 bool worker_is_spent(const struct worker *worker)
 {
@@ -229,8 +229,8 @@ static void begin_to_drain(struct worker *worker)
     uv_timer_again(&worker->tick);
 }
 
-/* Who was silent for a while has got all answers, and need not close first.  Who goes on asking is served for two
-   seconds more. */
+/* A client that was silent for a while has got all answers, and need not close first.  One that goes on asking is
+   served for two seconds more. */
 static void drain(struct worker *worker)
 {
     worker->drain_ticks++;

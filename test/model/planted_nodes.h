@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Mistakes that one could make in the engine's leases, for the explorer to find.
+   Mistakes that one could make in the engine's leases, for the model checker to find.
 
    PLANTED_COPY makes none. */
 #ifndef WEIR_TEST_PLANTED_NODES_H

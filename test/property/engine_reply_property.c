@@ -222,7 +222,7 @@ static void read_url(struct prop *prop)
                                         "[",
                                         "]",
                                         "65536"};
-    char text[TEXT_SIZE] = "", written[PLACE_TEXT_MAX];
+    char text[TEXT_SIZE] = "", written[ENDPOINT_TEXT_MAX];
     size_t size = 0;
     struct engine_url url;
     weir_error error = {0};

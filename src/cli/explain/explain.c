@@ -109,15 +109,15 @@ static void explain_logs(const weir_plan *plan, struct writer *writer)
     }
     if (permits == 0) return;
     write_text(writer, "  in weir serve   ");
-    if (permits <= PLACE_LOG_MAX) {
+    if (permits <= BACKEND_LOG_MAX) {
         write_text(writer, "a call of any cost takes up to ");
         write_grouped(writer, 2 * permits);
         write_text(writer, " steps; ");
     }
     write_text(writer, "logs have up to ");
-    write_grouped(writer, PLACE_LOG_MAX);
+    write_grouped(writer, BACKEND_LOG_MAX);
     write_text(writer, " permits, in a client's text ");
-    write_grouped(writer, PLACE_TEXT_LOG_MAX);
+    write_grouped(writer, BACKEND_TEXT_LOG_MAX);
     write_text(writer, "\n  in an engine    ");
     if (kept) {
         write_text(writer, "a call of any cost takes up to ");

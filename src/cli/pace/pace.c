@@ -241,7 +241,7 @@ static bool keeps_unit(const struct pace *pace, const struct plan *plan)
     return false;
 }
 
-/* Nobody who waits would ever start. */
+/* No waiting line would ever start. */
 static bool is_for_ever(const struct plan *plan)
 {
     bool none = false;

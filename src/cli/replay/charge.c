@@ -32,7 +32,7 @@ struct charge {
     struct link_handshake handshake;
     struct engine_url url;
     struct engine_addresses addresses;
-    char password[ENGINE_PASSWORD_MAX], where[PLACE_TEXT_MAX];
+    char password[ENGINE_PASSWORD_MAX], where[ENDPOINT_TEXT_MAX];
     const char *limit;
     uint64_t opened_ns;         /* when it was tried last */
     bool begun;                 /* from now on it is said what happens */
@@ -186,7 +186,7 @@ static int read_url(struct charge *charge, const char *text)
     if (url->kind != URL_ONE)
         return trouble("replay: --charge: expected the URL of one weir serve: redis://HOST:9347, rediss:// or unix://");
     url_endpoint_text(&url->endpoint[0], charge->where);
-    if (!resolve_place(&url->endpoint[0], &charge->addresses))
+    if (!resolve_endpoint(&url->endpoint[0], &charge->addresses))
         return trouble("replay: --charge: unknown host %s", url->endpoint[0].host);
     if (url->tls && secure_open(&charge->handshake.tls, url, &error) != 0)
         return trouble("replay: --charge: %s", error.message);

@@ -136,7 +136,7 @@ static bool reach_client(struct replay *replay, uint32_t client)
     return rows_reach(&replay->usage, client + 1);
 }
 
-/* Said by who asks, or by the name of the stamp: start_time, StartUTC. */
+/* By the option, or by the name of the timestamp's field: start_time, StartUTC. */
 static bool is_start(const struct replay *replay, const struct accesslog_entry *entry)
 {
     return replay->options.stamps_said ? replay->options.timestamps_start : entry->starts;
@@ -150,7 +150,7 @@ static void begin(struct replay *replay, const struct accesslog_entry *entry)
     /* A duration to the ms does not say when within the second it ended. */
     replay->whole_seconds = entry->resolution_ns >= REPLAY_SECOND_NS;
     if (timestamps_start) replay->result.timestamps_are_ends = false;
-    /* Who follows a log wants to hear of refusals at once. */
+    /* With --follow, refusals are printed at once. */
     if (entry->has_duration && !timestamps_start && !replay->options.follow) {
         replay->order.from_ns = add_saturating(entry->time_ns, LEARN_NS);
     }
@@ -219,7 +219,7 @@ static bool add_request(struct replay *replay, const struct accesslog_entry *ent
     return ++waiting->count < WAITING_MAX || find_clients(replay);
 }
 
-/* As soon as its line is there: who is charged late is shut out late. */
+/* As soon as its line is there: a client that is charged late is refused late. */
 static bool charge_request(struct replay *replay, const struct accesslog_entry *entry, uint64_t cost)
 {
     struct slice key;

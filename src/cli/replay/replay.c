@@ -277,7 +277,7 @@ static void tell_limit(const struct candidate *candidate, struct replay_limit *l
     if (limit->unaffected_burst != 0) put_rate(&writer, &plan->limit[0], limit->unaffected_burst);
 }
 
-/* A cost is the same for all limits.  Shown once: who compares limits in bytes with others in requests is told. */
+/* A cost is the same for all limits.  Said once where limits in bytes are compared with limits in requests. */
 static void hint_at_cost(const struct replay *replay)
 {
     const struct limit *requests = NULL, *other = NULL;
@@ -363,7 +363,7 @@ static bool open_parts(struct replay *replay)
         return false;
     }
     name_key(replay);
-    /* Without a secret it still counts right, it can only be made slow by who chose the keys. */
+    /* Without a secret it still counts right, but clients that choose their keys can make it slow. */
     if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret) secret.word[0] = weir_now().ns;
     rows_open(&replay->usage, sizeof(struct usage));
     const bool opened = source_open(&replay->source, options->log, options->logs, options->follow, open_signals()) &&

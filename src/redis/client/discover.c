@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Who has the keys: asks one sentinel, or one server of the cluster, after the other.
+   Discovery: asks one sentinel, or one server of the cluster, after the other which server has which keys.
 
    Done when nobody is known yet, when MOVED or a failure says that what is known is out of date and, with sentinels,
    once a second: a primary that was cut off does not know that there is another one, and would go on counting.
@@ -18,7 +18,7 @@ static void next(struct weir_engine *engine, uint64_t now_ns);
 
 static void failed(struct weir_engine *engine, const char *why)
 {
-    char text[PLACE_TEXT_MAX];
+    char text[ENDPOINT_TEXT_MAX];
     snprintf(engine->discover_why, sizeof engine->discover_why, "%.100s: %.90s",
              url_endpoint_text(&engine->pool->server[engine->discover_server]->endpoint, text), why);
 }

@@ -30,9 +30,9 @@ enum item_state {
 struct item {
     weir_engine_ask *ask;
     enum item_state state;
-    uint16_t server; /* who has it, had it, or should have had it */
+    uint16_t server; /* that has it, had it, or should have had it */
     bool asking;     /* ASK said that it is there for this once */
-    bool unknown;    /* nobody is known who has it */
+    bool unknown;    /* no server is known to have it */
     bool foreign;    /* at its key is something else than a state of weir's */
     enum link_way way;
     uint8_t tries;
@@ -58,7 +58,7 @@ struct weir_engine {
     uint64_t lost;                  /* questions whose link broke */
     bool discovering, discover_asked;
     unsigned discover_server, discover_tries;
-    uint64_t discover_until_ns; /* so long for one of those who may know */
+    uint64_t discover_until_ns; /* so long one sentinel or server has time to answer */
     char discover_why[LINK_WHY_MAX];
     struct busy *busy;                    /* NULL: no leases */
     struct away_share share[AWAY_SHARES]; /* by its number */
@@ -137,7 +137,7 @@ void busy_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t
 void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask);
 /* From time to time: what nobody spends goes back. */
 void busy_return(struct weir_engine *engine, uint64_t now_ns);
-/* Ours, into who does not have them. */
+/* Ours, into a server that does not have them. */
 void engine_send_functions(struct weir_engine *engine, struct link *link);
 
 /* ---- secret.c ---- */
@@ -153,14 +153,14 @@ void secret_failed(struct pool *pool, unsigned server, uint64_t now_ns, const ch
 
 /* ---- discover.c ---- */
 
-/* Looks for who has the keys, when that is needed and it is time to. */
+/* Discovery: asks which server has which keys, when that is needed and it is time to. */
 void discover_begin(struct weir_engine *engine, uint64_t now_ns);
-/* The link to who is asked has something new. */
+/* The link to the server that is asked has something new. */
 void discover_process(struct weir_engine *engine, uint64_t now_ns);
 
 /* ---- nodes.c ---- */
 
-/* Says that this node is there, once a second, and hears who else is. */
+/* Says that this node is there, once a second, and learns which others are. */
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
 
 /* The engine was reached: does this pool enter itself?  It has, and was not there before.  And so many were counted,

@@ -58,7 +58,7 @@ static int read_options(struct pool *pool, const weir_engine_options *options, w
         !copy(pool->password, chosen->password, pool->url.password)) {
         return api_fail(error, WEIR_EINVAL, "expected a user and password of at most 511 bytes");
     }
-    /* Else he would be asked as somebody else: the engine's default user. */
+    /* Else the engine would be asked as its default user. */
     if (pool->user[0] != '\0' && pool->password[0] == '\0') {
         return api_fail(error, WEIR_EINVAL,
                         "a user is named, but no password: it is in the URL (user:password@host), in a file, or in "
@@ -184,7 +184,7 @@ struct link_handshake pool_handshake(const struct pool *pool, unsigned server)
 
 /* ---- servers ---- */
 
-/* [locked] A place that nobody needs any more, when there are too many. */
+/* [locked] An entry that is no longer needed, when there are too many. */
 static unsigned unused_server(const struct pool *pool)
 {
     for (unsigned i = pool->url.endpoints; i < SERVERS_MAX; i++) {
@@ -256,14 +256,14 @@ static bool is_news(struct pool *pool, uint64_t now_ns, weir_outage outage)
     pool->told_away = away;
     if (away) atomic_store(&pool->away_at_ns, now_ns);
     atomic_store(&pool->is_away, away);
-    if (away) pool_count(&pool->counts.aways, 1);
+    if (away) pool_count(&pool->counts.outage_count, 1);
     if (away) pool_count(&pool->counts.outages[outage], 1);
     return true;
 }
 
 static void tell(const struct pool *pool, bool news, bool away, const struct server *server, const char *what)
 {
-    char line[PLACE_TEXT_MAX + LINK_WHY_MAX + 2], text[PLACE_TEXT_MAX];
+    char line[ENDPOINT_TEXT_MAX + LINK_WHY_MAX + 2], text[ENDPOINT_TEXT_MAX];
     if (!news || pool->options.changed == NULL) return;
     if (server != NULL) snprintf(line, sizeof line, "%s: %s", url_endpoint_text(&server->endpoint, text), what);
     else snprintf(line, sizeof line, "%s", what);

@@ -903,7 +903,7 @@ end
 
 fixed.idle = fixed.full
 
--- Windows do not overlap, so who started in this one was counted in it; a block only has an end.
+-- Windows do not overlap, so a call that started in this one was counted in it; a block only has an end.
 function fixed.give(rule, cell, now, taken, charged, unused)
     local here = now < cell[3] and taken < cell[3] and cell[3] - taken <= rule.period
     local blocked = rule.block ~= 0 and cell[4] > rule.burst
@@ -1111,7 +1111,7 @@ local function forget_oldest(rule, cell, permits)
     local gone = permits == 0 and 0 or first(cell, has_more, permits)
     cell[5] = (cell[5] + permits) % SUMS
     cell[7] = gone == cell[8] and 0 or slot_of(cell, gone)
-    cell[8] = min(cell[8] - gone, rule.burst) -- more has only who was damaged
+    cell[8] = min(cell[8] - gone, rule.burst) -- only a damaged one has more
 end
 
 -- In order: where the clock went back, at the newest one's time.  What is out of sight goes.
@@ -1637,7 +1637,7 @@ local function read_options(args, from)
     return peek
 end
 
--- A delay is rounded up: who waits starts within a us, and has begun to drain before its end.
+-- A delay is rounded up: a call that waits starts within a us, and has begun to drain before its end.
 local function answer(delay, late, tightest, remaining)
     local taken = now + max(delay - 1, 0)
     return {'allow', tightest - 1, remaining, delay, 0, full_of(tightest), taken, late}

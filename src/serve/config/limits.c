@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   The limits of weir.yaml and who has another one.
+   The limits of weir.yaml and their overrides.
 
    Keys of overrides are written as requests give them (an address as it comes), and are brought to the form that keys
    have in the table, by the key of their limit; two that mean the same are refused.  Overrides with the same text have

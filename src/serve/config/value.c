@@ -85,7 +85,7 @@ bool value_texts_open(struct read *read, struct texts *texts, size_t room)
     return texts->place != NULL && texts->text != NULL ? true : value_no_memory(read);
 }
 
-/* Who writes the file is trusted: a secret of zeros will do. */
+/* The file is trusted: a secret of zeros will do. */
 uint32_t value_texts_number(struct texts *texts, struct slice text, bool *fresh)
 {
     static const struct secret known = {{0, 0}};

@@ -62,7 +62,7 @@ void answer_refuse(struct exchange *exchange, const struct refusal *refusal)
     http_body(out, "application/json", bytes_slice(&body), exchange->flags & HTTP_HEAD_ONLY);
 }
 
-/* What a browser may do with it, whoever has put it into a frame or under another type. */
+/* What a browser may do with it, whichever page has framed it or given it another type. */
 static void guard(struct bytes *out, const char *policy)
 {
     http_add(out, "X-Content-Type-Options", slice_of("nosniff"));

@@ -3,10 +3,10 @@
 
    A page on the web can send its reader's browser to a service on that reader's own machine, either straight away
    (Origin and Sec-Fetch-Site tell) or through a name of its own that points to 127.0.0.1 (Host tells).  So Host has to
-   be an address, localhost, or a name that whoever runs the service has written down, and what asks /auth, whose Origin
+   be an address, localhost, or a name that the operator has listed, and what asks /auth, whose Origin
    is its client's, has to show that it is a proxy.
 
-   Nobody is told how far he was right. */
+   A refusal does not say how much of a password was right. */
 #include "serve/http/parts.h"
 #include "serve/protocols.h"
 

@@ -20,7 +20,7 @@ void headers_ratelimit(struct bytes *out, const struct batch *batch, const struc
 /* X-RateLimit-Limit, -Remaining and -Reset of the limit that the decision names. */
 void headers_x(struct bytes *out, const struct batch *batch, const struct item *item, const weir_decision *decision);
 
-/* Seconds, never earlier than retry_ns, and up to a tenth later: who was refused together does not come back
+/* Seconds, never earlier than retry_ns, and up to a tenth later: clients that were refused together do not come back
    together. */
 uint64_t headers_retry_s(uint64_t retry_ns, struct slice key, uint64_t now_ns);
 

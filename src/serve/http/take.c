@@ -5,7 +5,7 @@
        {"verdict":"allow","limit":0,"remaining":19,"delay_ns":0,"retry_ns":0,"full_ns":100000000,"receipt":"..."}
 
    Numbers are written as they are, up to 2^63 - 1, which stands for all that is more: a reader with 64 bits has them
-   exactly, JavaScript to 16 digits, and nobody is told to come back earlier than he may.
+   exactly, JavaScript to 16 digits, and no client is told to come back too early.
 
    200 allowed, 429 refused, 422 never; an unknown field is refused, so that a misspelled one does not pass for its
    default. */

@@ -8,7 +8,7 @@
 
    What is set here lasts until the service stops or reads its file again.
 
-   Who has set a name finds it with the next command. */
+   A client that has set a name finds it with its next command. */
 #include "serve/resp/parts.h"
 
 #include <stdio.h>

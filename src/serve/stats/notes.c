@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What became of requests, for whoever runs the service.
+   What became of requests, for the operator.
 
        worker: limiter -> stream's bytes        main thread, once a second: bytes -> stderr, stdout
 

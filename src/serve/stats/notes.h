@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What became of requests, for whoever runs the service: mistakes on standard error and the page, refusals
+   What became of requests, for the operator: mistakes on standard error and the page, refusals
    where they are wanted as lines of JSON on standard output; of both no more than a limit of weir's lets through.
 
    See notes.c. */
@@ -17,7 +17,7 @@ struct item;
 
 enum { NOTES_BYTES = 1 << 17, NOTES_LINE_MAX = 400 };
 
-/* One of the two streams: who writes waits for nobody, and what does not fit is counted. */
+/* One of the two streams: a writer never waits, and what does not fit is counted. */
 struct notes_stream {
     weir_limiter *limiter; /* NULL: nothing is written */
     struct atom untold;    /* since the last line */
@@ -28,7 +28,7 @@ struct notes_stream {
 struct notes {
     struct host_mutex mutex; /* around the streams' bytes */
     struct notes_stream mistakes, refusals;
-    char *spare; /* takes the place of a stream's bytes while those are written; of who calls notes_flush */
+    char *spare; /* takes the place of a stream's bytes while those are written; of the caller of notes_flush */
     struct atom refusals_wanted;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What the service has done, as text: for Prometheus, for the page, for who asks whom it refuses.
+   What the service has done, as text: for Prometheus, for the page, and who is refused most.
 
        metrics.c     /metrics
        json.c        /v1/stats, which the page asks each second, and the most refused keys

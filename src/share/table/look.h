@@ -6,7 +6,7 @@
 #include "share/table/table.h"
 
 /* An attempt fails when another thread changed a slot meanwhile: after this many in a row something is wrong.  The
-   explorer uses fewer. */
+   model checker uses fewer. */
 #ifndef TABLE_ATTEMPTS_MAX
 #define TABLE_ATTEMPTS_MAX 10000
 #endif

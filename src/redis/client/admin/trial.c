@@ -3,8 +3,8 @@
 
        module WEIR.TAKE   -> functions FCALL   -> scripts EVALSHA, EVAL        as a handle does, see batch.c
 
-   Rights are tried out, on a key of its own, because no user may be sure to read his own rules.  It is a question that
-   writes: an engine that is full, or has no replica that it wants, answers the others.
+   Rights are tried out, on a key of its own, because a user may not be allowed to read its own rules.  It is a question
+   that writes: an engine that is full, or has no replica that it wants, answers the others.
 
    Of what is refused it says which rule would allow it. */
 #include <stdio.h>

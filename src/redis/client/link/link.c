@@ -4,7 +4,7 @@
        closed -> connecting -> handshake -> ready          expected:  | answer | answer | answer | ...
           ^__________|____________|__________|            one for each command sent, the oldest first
 
-   A server that was too late for a batch still answers.  Who waited has gone then: his answers are read and dropped,
+   A server that was too late for a batch still answers.  The caller has gone by then: its replies are read and dropped,
    each in its endpoint, so that the next ones are taken for what they are.
 
    Never waits; a reader that meets more than LINK_REPLY_MAX bytes, or more answers than questions, breaks the
@@ -296,7 +296,7 @@ static bool connected(struct link *link, uint64_t now_ns)
     }
     link->context->flags |= REDIS_CONNECTED;
     link->state = LINK_HANDSHAKE;
-    link->heard_ns = now_ns; /* who is asked seldom has it connected long before he looks: it was not silent */
+    link->heard_ns = now_ns; /* it may have connected long before it is looked at: it was not silent */
     handshake_begin(link);
     return false;
 }

@@ -62,7 +62,7 @@ struct link {
     void *(*array)(const redisReadTask *, array_size);
     struct secure *secure; /* NULL: without TLS */
     size_t unread;         /* bytes of an answer that is not complete */
-    bool keep;             /* who was answered wants to have the answer: it is kept, and his to free */
+    bool keep;             /* the callback wants to keep the reply, and frees it */
     redisReply *kept;
     struct link_handshake handshake;
     enum link_way way;
@@ -104,7 +104,7 @@ void link_say_why(struct link *link, const char *why);
 /* What no terminal should be given becomes "?": before anybody is shown what a server said. */
 void link_make_visible(char *text);
 
-/* Closes it soon: for use by who answers. */
+/* Closes it soon: for use in callbacks. */
 void link_doom(struct link *link, const char *why);
 
 /* false: no memory, or too much is outstanding; nothing was sent.  It goes out with link_flush. */

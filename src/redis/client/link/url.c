@@ -117,7 +117,7 @@ static int read_credentials(struct reader *reader, const char *end)
 /* ---- servers ---- */
 
 /* "[2001:db8::1]:6379" or "host:6379" up to `end`. */
-static int read_place(struct reader *reader, const char *end, uint16_t port)
+static int read_endpoint(struct reader *reader, const char *end, uint16_t port)
 {
     const char *const start = reader->at;
     const char *host_end = NULL;
@@ -151,7 +151,7 @@ static int read_places(struct reader *reader, const char *end, uint16_t port)
 {
     for (;;) {
         const char *comma = memchr(reader->at, ',', (size_t)(end - reader->at));
-        const int failed = read_place(reader, comma != NULL ? comma : end, port);
+        const int failed = read_endpoint(reader, comma != NULL ? comma : end, port);
         if (failed != 0 || comma == NULL) return failed;
         reader->at = comma + 1;
     }
@@ -176,7 +176,7 @@ static int read_server(struct reader *reader, const char *end)
                      "expected one server; several are written redis+cluster://a:6379,b:6379 or "
                      "redis+sentinel://a:26379,b:26379/name");
     }
-    if (read_place(reader, slash, PORT_REDIS) != 0) return WEIR_EINVAL;
+    if (read_endpoint(reader, slash, PORT_REDIS) != 0) return WEIR_EINVAL;
     if (slash == end || slash + 1 == end) return 0;
     reader->at = slash + 1;
     return read_database(reader, end);
@@ -308,10 +308,10 @@ int url_read(struct engine_url *url, const char *text, weir_error *error)
                  "redis://localhost:6379");
 }
 
-const char *url_endpoint_text(const struct engine_endpoint *endpoint, char out[PLACE_TEXT_MAX])
+const char *url_endpoint_text(const struct engine_endpoint *endpoint, char out[ENDPOINT_TEXT_MAX])
 {
     const char *format = endpoint->port == 0 ? "%s" : strchr(endpoint->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
-    snprintf(out, PLACE_TEXT_MAX, format, endpoint->host, (unsigned)endpoint->port);
+    snprintf(out, ENDPOINT_TEXT_MAX, format, endpoint->host, (unsigned)endpoint->port);
     return out;
 }
 

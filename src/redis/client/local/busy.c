@@ -9,7 +9,7 @@
    A lease does not end with the connection: it is the engine's promise until its time is over, and the bound counts on
    no more.  What is on its way when a link breaks is lost, as if never granted.
 
-   Nobody waits, but who closes: a deadline at most; without leases in the options nothing here is done. */
+   Nothing waits but a close, for a deadline at most; without leases in the options nothing here is done. */
 #include <stdlib.h>
 
 #include "core/num.h"
