@@ -40,7 +40,7 @@ struct run {
     char limit[LIMIT_SIZE];
     double rate, seconds;
     int threads;
-    uint64_t grain_ns, until_ns;
+    uint64_t min_sleep_ns, until_ns;
     weir_limiter *limiter;
     bool leased;
     const char *weir;
@@ -70,7 +70,7 @@ static void open_limiter(struct run *run)
     weir_options options = WEIR_OPTIONS;
     weir_error error;
     options.use = WEIR_PACE;
-    options.grain_ns = run->grain_ns;
+    options.min_sleep_ns = run->min_sleep_ns;
     if (weir_open(&run->limiter, run->limit, &options, &error) == 0) return;
     fprintf(stderr, "bench-rate: %s: %s\n", run->limit, error.message);
     exit(1);
@@ -345,15 +345,15 @@ static void print_pools(const struct wish *wish)
 {
     static const char *const OPTIONS[] = {"catchup=1", "burst=1 catchup=1"};
     static const int COUNTS[] = {1, 2, 8};
-    static const uint64_t GRAINS_NS[] = {50000, 1000000};
-    printf("\nstarts a second by weir_take_wait\n%-20s %8s %8s", "options", "rate", "grain us");
+    static const uint64_t MIN_SLEEPS_NS[] = {50000, 1000000};
+    printf("\nstarts a second by weir_take_wait\n%-20s %8s %8s", "options", "rate", "sleep us");
     for (int i = 0; i < 3; i++) printf(" %3d thread%s", COUNTS[i], COUNTS[i] == 1 ? " " : "s");
     printf("\n");
     for (int i = 0; i < 2 * 2 * wish->rates; i++) {
         struct run run = {.rate = wish->rate[i % wish->rates], .seconds = wish->seconds};
-        run.grain_ns = GRAINS_NS[i / wish->rates % 2];
+        run.min_sleep_ns = MIN_SLEEPS_NS[i / wish->rates % 2];
         snprintf(run.limit, sizeof run.limit, "%.0f/s %s", run.rate, OPTIONS[i / wish->rates / 2]);
-        printf("%-20s %8.0f %8.0f", OPTIONS[i / wish->rates / 2], run.rate, (double)run.grain_ns / 1e3);
+        printf("%-20s %8.0f %8.0f", OPTIONS[i / wish->rates / 2], run.rate, (double)run.min_sleep_ns / 1e3);
         for (int count = 0; count < 3; count++) {
             run.threads = COUNTS[count];
             printf(" %11.0f", measure(run, by_threads, false).per_s);

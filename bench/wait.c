@@ -39,7 +39,7 @@ struct way {
     const char *name;
     wait_function *wait;
     bool leased;
-    uint64_t grain_ns, spin_ns;
+    uint64_t min_sleep_ns, spin_ns;
 };
 
 struct worker {
@@ -234,7 +234,7 @@ static void measure(const struct way *way, double rate_per_s, int threads, doubl
     run.sample = rate_per_s < EVERY_CALL_BELOW_PER_S ? 1 : SAMPLE_AT_HIGH_RATES;
     run.threads = threads;
     options.use = WEIR_PACE;
-    options.grain_ns = way->grain_ns;
+    options.min_sleep_ns = way->min_sleep_ns;
     options.spin_ns = way->spin_ns;
     snprintf(limit, sizeof limit, "%.0f/s catchup=%.1f", rate_per_s, CATCH_UP);
     if (weir_open(&run.limiter, limit, &options, &error) != 0) {

@@ -107,14 +107,14 @@ bool bench_loops_measure(const struct bench_loops *loops, const struct bench_wis
     return true;
 }
 
-weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t grain_ns)
+weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t min_sleep_ns)
 {
     weir_options options = WEIR_OPTIONS;
     weir_limiter *limiter = NULL;
     weir_error error;
     options.use = use;
     options.clock = clock;
-    options.grain_ns = grain_ns;
+    options.min_sleep_ns = min_sleep_ns;
     if (weir_open(&limiter, limits, &options, &error) != 0) trouble("%s", error.message);
     return limiter;
 }

@@ -35,7 +35,7 @@ uint64_t bench_loops_runs(const struct bench_wish *wish, uint64_t loops);
 bool bench_loops_measure(const struct bench_loops *loops, const struct bench_wish *wish, struct bench_rates *rates);
 
 /* Says what is wrong and returns NULL. */
-weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t grain_ns);
+weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t min_sleep_ns);
 
 /* A loop that many have beside theirs: readings of the system's clock. */
 uint64_t bench_run_clock(struct bench_member *member, void *shared);

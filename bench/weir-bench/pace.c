@@ -209,7 +209,7 @@ static bool measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t e
     struct job job = {.rate = rate, .every = every};
     bool done = run(&job, wish, threads, &bound, figure);
     if (done) keep(paced->floor, round, figure);
-    job.limiter = bench_open(limit, WEIR_PACE, WEIR_CLOCK_SYSTEM, wish->grain_ns);
+    job.limiter = bench_open(limit, WEIR_PACE, WEIR_CLOCK_SYSTEM, wish->min_sleep_ns);
     if (job.limiter != NULL) limiter_look(job.limiter, take_rule, &job.rule);
     done = done && job.limiter != NULL && run(&job, wish, threads, &bound, figure);
     if (done) keep(paced->ours, round, figure);

@@ -215,29 +215,29 @@ static void explain_gap(struct writer *writer, const struct limit *limit, uint64
 }
 
 /* The same rate with a pool large enough for one sleep and its lateness. */
-static struct limit kept_pace(const struct limit *limit, uint64_t grain_ns)
+static struct limit kept_pace(const struct limit *limit, uint64_t min_sleep_ns)
 {
     struct limit kept = strict_pace(limit);
     struct rule rule;
     kept.burst_kind = AMOUNT_NONE;
     kept.factor = (struct decimal){0, 0};
     limit_compile(&kept, &rule);
-    if (facts_linear_full_ns(&kept) >= 2 * grain_ns) return kept;
+    if (facts_linear_full_ns(&kept) >= 2 * min_sleep_ns) return kept;
     kept.burst_kind = AMOUNT_TIME;
-    kept.burst = 2 * grain_ns;
+    kept.burst = 2 * min_sleep_ns;
     return kept;
 }
 
-bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns,
+bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t min_sleep_ns,
                    struct writer *writer)
 {
-    const uint64_t per_s = facts_slept_per_s(limit, rule, cost, grain_ns);
+    const uint64_t per_s = facts_slept_per_s(limit, rule, cost, min_sleep_ns);
     if (per_s == UINT64_MAX) return false;
-    const struct limit kept = kept_pace(limit, grain_ns);
+    const struct limit kept = kept_pace(limit, min_sleep_ns);
     write_text(writer, "at most about ");
     write_grouped(writer, per_s);
     write_text(writer, "/s in one thread, which sleeps ");
-    write_duration(writer, grain_ns);
+    write_duration(writer, min_sleep_ns);
     write_text(writer, " at a time.   To hold the rate: '");
     text_write_rate(writer, &kept);
     option_write(writer, &kept, OPTION_BURST);
@@ -251,9 +251,9 @@ bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t 
 static void explain_sleeping(struct writer *writer, const struct limit *limit, const struct rule *rule)
 {
     if (strcmp(limit->unit, "bytes") == 0) return;
-    if (facts_slept_per_s(limit, rule, 1, GRAIN_USUAL_NS) == UINT64_MAX) return;
+    if (facts_slept_per_s(limit, rule, 1, MIN_SLEEP_USUAL_NS) == UINT64_MAX) return;
     label(writer, "by sleeping");
-    explain_slept(limit, rule, 1, GRAIN_USUAL_NS, writer);
+    explain_slept(limit, rule, 1, MIN_SLEEP_USUAL_NS, writer);
     write_text(writer, "\n");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    weir at the pacing that the rivals do: one limiter that makes up what it lost, asked by weir_take_wait, and
-   through a lease for each thread, once with a grain that trades lateness for processor time.
+   through a lease for each thread, once with a minimum sleep that trades lateness for processor time.
 
    Every permit was granted, or it fails. */
 #include "../crew.h"
@@ -10,14 +10,14 @@
 
 #include <weir/weir.h>
 
-static weir_limiter *open_limiter(const struct crew_pace *pace, uint64_t grain_ns)
+static weir_limiter *open_limiter(const struct crew_pace *pace, uint64_t min_sleep_ns)
 {
     char limit[64];
     weir_limiter *limiter;
     weir_error error;
     weir_options options = WEIR_OPTIONS;
     options.use = WEIR_PACE;
-    options.grain_ns = grain_ns;
+    options.min_sleep_ns = min_sleep_ns;
     snprintf(limit, sizeof limit, "%llu/s catchup=1.1", (unsigned long long)pace->rate_per_s);
     if (weir_open(&limiter, limit, &options, &error) == 0) return limiter;
     fprintf(stderr, "bench/rivals/weir: %s: %s\n", limit, error.message);
@@ -76,16 +76,16 @@ static void print_lines(bool small)
 static void print_pace(const struct crew_pace *pace)
 {
     static const struct {
-        uint64_t grain_ns;
+        uint64_t min_sleep_ns;
         struct crew_pacing pacing;
     } rows[] = {
         {0, {"weir_take_wait", join, acquire, leave, NULL}},
         {0, {"weir_lease", join_leased, acquire_leased, leave_leased, NULL}},
-        {1000000, {"weir_lease, grain 1 ms", join_leased, acquire_leased, leave_leased, NULL}},
+        {1000000, {"weir_lease, sleeps of 1 ms", join_leased, acquire_leased, leave_leased, NULL}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct crew_pacing pacing = rows[i].pacing;
-        weir_limiter *limiter = open_limiter(pace, rows[i].grain_ns);
+        weir_limiter *limiter = open_limiter(pace, rows[i].min_sleep_ns);
         pacing.limiter = limiter;
         crew_print_pace(&pacing, pace);
         weir_close(limiter);

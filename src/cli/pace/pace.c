@@ -29,7 +29,7 @@ enum {
     OPTION_DROP,
     OPTION_KEEP_GOING,
     OPTION_GRACE,
-    OPTION_GRAIN,
+    OPTION_MIN_SLEEP,
     OPTION_FOR,
     OPTION_LINES,
     OPTION_JSON,
@@ -46,7 +46,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_DROP] = {"drop", 0, NULL, "drop lines that are late by more than the pool"},
     [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
     [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, terminate commands that run longer than this"},
-    [OPTION_GRAIN] = {"grain", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
+    [OPTION_MIN_SLEEP] = {"min-sleep", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
     [OPTION_FOR] = {"for", 0, "TIME", "stop this long after the first line"},
     [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
     [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
@@ -94,7 +94,7 @@ static bool set_number(struct pace *pace, weir_options *options, int option, con
         return read_count_argument("jobs", value, WORKERS_MAX, &pace->workers);
     }
     if (option == OPTION_GRACE) return read_time_argument("grace", value, &pace->grace_ns);
-    if (option == OPTION_GRAIN) return read_time_argument("grain", value, &options->grain_ns);
+    if (option == OPTION_MIN_SLEEP) return read_time_argument("min-sleep", value, &options->min_sleep_ns);
     if (option == OPTION_FOR) return read_time_argument("for", value, &pace->for_ns);
     return read_count_argument("count", value, UINT64_MAX - 1, &pace->count_max);
 }

@@ -16,7 +16,7 @@ void pace_tell_slept(const struct pace *pace, FILE *out)
     for (uint64_t i = 0; i < plan->count && pace->command == NULL; i++) {
         char text[TOLD_SIZE];
         struct writer writer = {text, sizeof text, 0};
-        if (!explain_slept(&plan->limit[i], &plan->rule[i], cost, pace->limiter->grain_ns, &writer)) continue;
+        if (!explain_slept(&plan->limit[i], &plan->rule[i], cost, pace->limiter->min_sleep_ns, &writer)) continue;
         fprintf(out, "%s\n", text);
         return;
     }
