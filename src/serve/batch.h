@@ -42,18 +42,18 @@ struct session {
 };
 
 struct batch;
-struct item;
+struct call;
 
 /* Writes the answer to one decision. */
-typedef void (*batch_answer)(struct batch *batch, const struct item *item, const weir_decision *decision);
+typedef void (*batch_answer)(struct batch *batch, const struct call *call, const weir_decision *decision);
 
 /* Costs of its own for each limit, and the ends of their slots. */
-struct item_each {
+struct call_each {
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
 };
 
 /* What is asked.  Slices live until the batch's end.  Two cache lines: it is filled and copied for each request. */
-struct item {
+struct call {
     struct session *session; /* stays where it is until the batch's end */
     batch_answer answer;
     struct policy_verdict under;
@@ -63,26 +63,26 @@ struct item {
     struct slice limit; /* its name or text, as it was asked */
     struct slice key;   /* as it is in the table */
     uint64_t cost;
-    const struct item_each *each;            /* NULL: the same cost for all limits, and just one limit */
+    const struct call_each *each;            /* NULL: the same cost for all limits, and just one limit */
     uint64_t receipt;                        /* set when answered: its number */
     const struct policy_limit *policy_limit; /* named: which, from batch_limit to batch_key */
     uint64_t detail[2];                      /* the protocol's own */
 };
 
 /* A question without a limit and a key yet.  Field by field: what clears the whole at once takes long to begin. */
-static inline struct item item_start(struct session *session, batch_answer answer)
+static inline struct call call_start(struct session *session, batch_answer answer)
 {
-    struct item item;
-    item.session = session;
-    item.answer = answer;
-    item.under = (struct policy_verdict){NULL, {NULL}, false, false, 0};
-    item.number = 0;
-    item.named = item.peek = item.charge = item.shadow_denied = false;
-    item.limit = item.key = (struct slice){NULL, 0};
-    item.cost = item.receipt = item.detail[0] = item.detail[1] = 0;
-    item.each = NULL;
-    item.policy_limit = NULL;
-    return item;
+    struct call call;
+    call.session = session;
+    call.answer = answer;
+    call.under = (struct policy_verdict){NULL, {NULL}, false, false, 0};
+    call.number = 0;
+    call.named = call.peek = call.charge = call.shadow_denied = false;
+    call.limit = call.key = (struct slice){NULL, 0};
+    call.cost = call.receipt = call.detail[0] = call.detail[1] = 0;
+    call.each = NULL;
+    call.policy_limit = NULL;
+    return call;
 }
 
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
@@ -112,9 +112,9 @@ struct batch {
 
     weir_ask ask[BATCH_ASKS];
     uint64_t hash[BATCH_ASKS]; /* of their keys, as keyed_announce has it */
-    struct item item[BATCH_ASKS];
+    struct call call[BATCH_ASKS];
     unsigned count;
-    struct item_each each[BATCH_EACH];
+    struct call_each each[BATCH_EACH];
     unsigned each_count;
 
     struct bytes scratch; /* keys that are made, decoded fields; emptied when the batch ends */
@@ -180,20 +180,20 @@ void batch_next_request(struct batch *batch);
 void batch_settle_queue(struct batch *batch);
 
 /* An empty question where it will be queued, so that it need not be copied; for the next batch_take. */
-static inline struct item *batch_item(struct batch *batch, struct session *session, batch_answer answer)
+static inline struct call *batch_call(struct batch *batch, struct session *session, batch_answer answer)
 {
-    struct item *item = &batch->item[batch->count < BATCH_ASKS ? batch->count : 0];
+    struct call *call = &batch->call[batch->count < BATCH_ASKS ? batch->count : 0];
     if (batch->count == BATCH_ASKS) batch_settle_queue(batch);
-    *item = item_start(session, answer);
-    return item;
+    *call = call_start(session, answer);
+    return call;
 }
 
-/* Queues a question; it is answered by item->answer in its place.  each: a cost for each limit of the plan, as many as
-   batch_costs lets through, copied; NULL for item->cost. */
-void batch_take(struct batch *batch, const struct item *item, const uint64_t each[], unsigned each_count);
+/* Queues a question; it is answered by call->answer in its place.  each: a cost for each limit of the plan, as many as
+   batch_costs lets through, copied; NULL for call->cost. */
+void batch_take(struct batch *batch, const struct call *call, const uint64_t each[], unsigned each_count);
 
 /* May so many costs be given for this limit: one for all, or one for each?  false: *problem says how many. */
-bool batch_costs(const struct item *item, unsigned count, char problem[200]);
+bool batch_costs(const struct call *call, unsigned count, char problem[200]);
 
 /* Where to write to this session: there is room for so many bytes (BATCH_REPLY is usual).  What was written before may
    be sent by this.  A session that writes more than there is room for is closed. */
@@ -203,12 +203,12 @@ struct bytes *batch_reply(struct batch *batch, struct session *session, size_t r
    text does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT", "BADLIMIT" or "NOPERM" (RESP's
    way of saying which).  What is queued may be settled by this; what it fills stays until batch_end or the next
    batch_limit. */
-bool batch_limit(struct batch *batch, struct slice name_or_text, struct item *item, const char **code,
+bool batch_limit(struct batch *batch, struct slice name_or_text, struct call *call, const char **code,
                  weir_error *error);
 
 /* The key as it is in the table, in scratch where it must be made: after batch_limit.  false: *problem says why. */
-bool batch_key(struct batch *batch, struct slice key, struct item *item, char problem[200]);
-bool batch_key_of_fields(struct batch *batch, policy_field field, void *request, struct item *item, char problem[200]);
+bool batch_key(struct batch *batch, struct slice key, struct call *call, char problem[200]);
+bool batch_key_of_fields(struct batch *batch, policy_field field, void *request, struct call *call, char problem[200]);
 
 /* ---- decide.c: a table or the engine ---- */
 
@@ -228,16 +228,16 @@ void decide_go_on(struct batch *batch);
 void decide_answered(struct batch *batch, const weir_engine_ask *ask, unsigned number);
 
 /* The key of the question that is to be queued, as the table or the engine has it; it will be asked for soon. */
-void decide_expect(struct batch *batch, struct item *item, unsigned number);
+void decide_expect(struct batch *batch, struct call *call, unsigned number);
 
 /* All that is queued, each question's answer in batch->ask; batch->parking: but for those of the engine. */
 void decide_queue(struct batch *batch);
 
 /* Of a decision that is being answered: from its time until the limit that it names holds all its permits again. */
-uint64_t decide_full_ns(const struct batch *batch, const struct item *item, const weir_decision *decision);
+uint64_t decide_full_ns(const struct batch *batch, const struct call *call, const weir_decision *decision);
 
 /* May what was taken still be corrected? */
-bool decide_correctable(const struct item *item, const weir_decision *decision);
+bool decide_correctable(const struct call *call, const weir_decision *decision);
 
 /* A question to the engine beside the queue.  `then` hears its answer, at once or later; away is as any other answer.
    If the session has gone meanwhile, it is NULL; a closed asker hears nothing. */
@@ -251,11 +251,11 @@ struct decide_alone {
 /* [with the queue settled] session NULL: nobody waits for it. */
 void decide_alone(struct batch *batch, struct session *session, const struct decide_alone *alone);
 
-/* [with the queue settled] item->answer is told ALLOW, or DENY where the engine did not say that it has. */
-void decide_forget(struct batch *batch, const struct item *item);
+/* [with the queue settled] call->answer is told ALLOW, or DENY where the engine did not say that it has. */
+void decide_forget(struct batch *batch, const struct call *call);
 
-/* The key that this item has in the engine, in scratch. */
-weir_key decide_shared_key(struct batch *batch, const struct item *item);
+/* The key that this call has in the engine, in scratch. */
+weir_key decide_shared_key(struct batch *batch, const struct call *call);
 
 /* What the services on one engine sign with, as far as it has been read; NULL: there is no engine. */
 const struct secrets *decide_secrets(struct batch *batch);
@@ -271,10 +271,10 @@ bool decide_secrets_again(struct batch *batch);
 size_t handle_bytes(struct batch *batch, struct session *session, struct slice bytes);
 
 /* Of "\\0NAME\\0KEY" the key, of others all. */
-struct slice batch_key_plain(const struct item *item);
+struct slice batch_key_plain(const struct call *call);
 
 /* Back again: the key as batch_key_plain had it.  false: it is none. */
-bool batch_key_again(struct batch *batch, struct slice plain, struct item *item);
+bool batch_key_again(struct batch *batch, struct slice plain, struct call *call);
 
 /* ---- receipt.c ---- */
 
@@ -282,7 +282,7 @@ enum { RECEIPT_MAX = 3072 };
 
 /* What was taken, by which limit and key: all that settling needs, as text where the limit and the key are.  Writes
    nothing where nothing was taken, or where it cannot be corrected: a refusal, a look, a charge. */
-void receipt_write(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision);
+void receipt_write(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision);
 
 /* AGAIN: it had been settled, and nothing was changed.  REFUSED: nothing was corrected; problem says why. */
 enum receipt_result { RECEIPT_SETTLED, RECEIPT_AGAIN, RECEIPT_REFUSED };

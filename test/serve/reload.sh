@@ -122,7 +122,7 @@ says out 'api: 3/h burst=7 algorithm=gcra'
 printf 'limits:\n  api: {limit: "9/h"}\n  day: {limit: "50/d algorithm=sliding-log"}\n' >next.yaml
 run 'weir serve --check --against' "$weir" serve next.yaml --check --against weir.yaml
 ends 0
-says out 'weir: api: 3/h burst=7 algorithm=gcra -> 9/h burst=9 algorithm=gcra: used permits are kept'
+says out 'weir: api: 3/h burst=7 algorithm=gcra -> 9/h burst=9 algorithm=gcra: usage is kept'
 says out ' -> 50/d algorithm=sliding-log edge=open: another algorithm: usage is reset'
 run '--against without --check' "$weir" serve next.yaml --against weir.yaml
 ends 2

@@ -16,20 +16,20 @@
 #include "redis/client/pool.h"
 #include "redis/client/wire.h"
 
-enum { ITEMS_MAX = WEIR_ENGINE_MAX /* a power of 2 */ };
+enum { CALLS_MAX = WEIR_ENGINE_MAX /* a power of 2 */ };
 
-enum item_state {
-    ITEM_FREE,
-    ITEM_PARKED, /* waits for a link, a server, or a moment */
-    ITEM_SENT,
-    ITEM_ANSWERED,
-    ITEM_AWAY /* the policy is to answer */
+enum call_state {
+    CALL_FREE,
+    CALL_PARKED, /* waits for a link, a server, or a moment */
+    CALL_SENT,
+    CALL_ANSWERED,
+    CALL_AWAY /* the policy is to answer */
 };
 
 /* One question under way. */
-struct item {
+struct call {
     weir_engine_ask *ask;
-    enum item_state state;
+    enum call_state state;
     uint16_t server; /* that has it, had it, or should have had it */
     bool asking;     /* ASK said that it is there for this once */
     bool unknown;    /* no server is known to have it */
@@ -67,7 +67,7 @@ struct weir_engine {
     struct pollfd polled[SERVERS_MAX];
     size_t first, count; /* of the ring: questions in the order in which they began, some of them free by now */
     size_t parked, sent; /* of them */
-    struct item item[ITEMS_MAX];
+    struct call call[CALLS_MAX];
 };
 
 /* ---- health.c ---- */
@@ -144,7 +144,7 @@ void engine_send_functions(struct weir_engine *engine, struct link *link);
 
 /* The key that it is under; false: no memory. */
 bool secret_key(struct wire_keys *keys, const char *prefix);
-/* Makes one where there is none, and asks which one there is.  asking: see struct item. */
+/* Makes one where there is none, and asks which one there is.  asking: see struct call. */
 bool secret_send(struct weir_engine *engine, struct link *link, bool asking, link_answer *answer, void *context);
 /* What was answered, no error; false: that is none. */
 bool secret_heard(struct pool *pool, const redisReply *reply);

@@ -97,18 +97,18 @@ void notes_add(struct batch *batch, const char *text)
     service_note(batch->service, plain);
 }
 
-void notes_never(struct batch *batch, const struct item *item)
+void notes_never(struct batch *batch, const struct call *call)
 {
-    const struct plan *plan = plan_inside_const(item->under.plan);
+    const struct plan *plan = plan_inside_const(call->under.plan);
     char line[NOTES_LINE_MAX];
-    if (item->cost < 2 || !plan_has_units(plan)) return;
-    for (uint64_t i = 1; item->each != NULL && i < plan->count; i++) {
-        if (item->each->cost[i] != item->each->cost[0]) return;
+    if (call->cost < 2 || !plan_has_units(plan)) return;
+    for (uint64_t i = 1; call->each != NULL && i < plan->count; i++) {
+        if (call->each->cost[i] != call->each->cost[0]) return;
     }
     if (!notes_may_add(batch)) return;
     snprintf(line, sizeof line,
              "a cost of %ju never passes \"%.*s\": it counts in each limit; give a cost for each: COST 1 %ju",
-             (uintmax_t)item->cost, (int)least(item->limit.size, SHOWN_MAX), item->limit.bytes, (uintmax_t)item->cost);
+             (uintmax_t)call->cost, (int)least(call->limit.size, SHOWN_MAX), call->limit.bytes, (uintmax_t)call->cost);
     notes_add(batch, line);
 }
 
@@ -132,7 +132,7 @@ static void add_number(struct bytes *out, const char *name, uint64_t number)
     bytes_number(out, number);
 }
 
-void notes_refusal(struct batch *batch, const struct item *item, const weir_decision *decision)
+void notes_refusal(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
     struct notes *notes = &batch->service->notes;
     char memory[LINE_MAX_BYTES];
@@ -141,14 +141,14 @@ void notes_refusal(struct batch *batch, const struct item *item, const weir_deci
     const uint64_t untold = take_untold(&notes->refusals);
     add_number(&line, "{\"unix_ms\":", host_unix_ns() / MS_NS);
     bytes_text(&line, ",\"refused\":");
-    bytes_json(&line, item->limit);
+    bytes_json(&line, call->limit);
     bytes_text(&line, ",\"key\":");
-    bytes_json(&line, batch_key_plain(item));
-    add_number(&line, ",\"cost\":", item->cost);
+    bytes_json(&line, batch_key_plain(call));
+    add_number(&line, ",\"cost\":", call->cost);
     bytes_text(&line, decision->verdict == WEIR_NEVER ? ",\"verdict\":\"never\"" : ",\"verdict\":\"deny\"");
     add_number(&line, ",\"limit\":", decision->limit);
     add_number(&line, ",\"retry_ns\":", decision->retry_ns);
-    bytes_text(&line, item->under.shadow ? ",\"shadow\":true" : ",\"shadow\":false");
+    bytes_text(&line, call->under.shadow ? ",\"shadow\":true" : ",\"shadow\":false");
     add_number(&line, ",\"untold\":", untold);
     bytes_text(&line, "}\n");
     add_line(notes, &notes->refusals, &line, untold);

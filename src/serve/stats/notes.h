@@ -13,7 +13,7 @@
 #include "share/atomic.h"
 
 struct batch;
-struct item;
+struct call;
 
 enum { NOTES_BYTES = 1 << 17, NOTES_LINE_MAX = 400 };
 
@@ -45,7 +45,7 @@ bool notes_may_add(struct batch *batch);
 void notes_add(struct batch *batch, const char *text);
 
 /* It never passes: where one cost for several units may be why, that is noted as a mistake. */
-void notes_never(struct batch *batch, const struct item *item);
+void notes_never(struct batch *batch, const struct call *call);
 
 static inline bool notes_wants_refusals(const struct notes *notes)
 {
@@ -53,7 +53,7 @@ static inline bool notes_wants_refusals(const struct notes *notes)
 }
 
 /* [where they are wanted] */
-void notes_refusal(struct batch *batch, const struct item *item, const weir_decision *decision);
+void notes_refusal(struct batch *batch, const struct call *call, const weir_decision *decision);
 
 /* What has been written since it was called last goes to standard error and output.  By one thread, which may wait for
    them. */
