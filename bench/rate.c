@@ -38,7 +38,7 @@ struct way {
     void (*open)(void *pacer); /* may be NULL, as close */
     unsigned (*acquire)(void *pacer, uint64_t *due_ns);
     void (*close)(void *pacer);
-    uint64_t grain_ns, spin_ns;
+    uint64_t min_sleep_ns, spin_ns;
     unsigned long slack_ns;
     bool single, bare; /* one thread only; no limiter */
 };
@@ -309,7 +309,7 @@ static void open_limiter(struct subject *subject)
     weir_options options = WEIR_OPTIONS;
     weir_error error;
     options.use = WEIR_PACE;
-    options.grain_ns = subject->way->grain_ns;
+    options.min_sleep_ns = subject->way->min_sleep_ns;
     options.spin_ns = subject->way->spin_ns;
     if (weir_open(&subject->limiter, subject->limit, &options, &error) != 0)
         bench_fail("%s: %s", subject->limit, error.message);

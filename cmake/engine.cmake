@@ -94,7 +94,7 @@ add_custom_command(
     COMMENT "Joining the objects of libweir-redis.a"
     COMMAND_EXPAND_LISTS VERBATIM)
 add_library(weir_redis_static STATIC "${redis_joined}")
-add_dependencies(weir_redis_static weir_engine_objects weir_micro ${weir_rooms})
+add_dependencies(weir_redis_static weir_engine_objects weir_micro ${weir_components})
 set_source_files_properties("${redis_joined}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 set_target_properties(weir_redis_static PROPERTIES OUTPUT_NAME weir-redis LINKER_LANGUAGE C)
 set(weir_redis_libraries weir_redis_static)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # libweir.a and libweir.so, made of the same objects; both show weir_* and nothing else.
 
-# One object library for each room, so that each has its own definitions and the tests can look at its objects.
-function(weir_room name)
+# One object library for each component, so that each has its own definitions and the tests can look at its objects.
+function(weir_component name)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.c")
     if(NOT sources)
         return()
@@ -17,14 +17,14 @@ function(weir_room name)
     endif()
     set_target_properties(weir_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     set(weir_objects ${weir_objects} $<TARGET_OBJECTS:weir_${name}> PARENT_SCOPE)
-    set(weir_rooms ${weir_rooms} weir_${name} PARENT_SCOPE)
+    set(weir_components ${weir_components} weir_${name} PARENT_SCOPE)
 endfunction()
 
-weir_room(core)
-weir_room(plan)
-weir_room(share)
-weir_room(host _GNU_SOURCE)
-weir_room(api _POSIX_C_SOURCE=200809L)
+weir_component(core)
+weir_component(plan)
+weir_component(share)
+weir_component(host _GNU_SOURCE)
+weir_component(api _POSIX_C_SOURCE=200809L)
 
 # The engine's unit: for the module and for what simulates it, not for libweir.
 file(GLOB micro CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c")
@@ -48,7 +48,7 @@ add_custom_command(
     COMMENT "Joining the objects of libweir.a"
     COMMAND_EXPAND_LISTS VERBATIM)
 add_library(weir_static STATIC "${joined}")
-add_dependencies(weir_static ${weir_rooms}) # make knows the objects as files only: it must not look too early
+add_dependencies(weir_static ${weir_components}) # make knows the objects as files only: it must not look too early
 set_source_files_properties("${joined}" PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 set_target_properties(weir_static PROPERTIES OUTPUT_NAME weir LINKER_LANGUAGE C EXPORT_NAME weir-static)
 add_library(weir::weir-static ALIAS weir_static)

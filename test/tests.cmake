@@ -9,9 +9,9 @@ set_target_properties(peers PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINAR
 set(uses_peers peers)
 
 # ---- property: a property is a test, and with clang a fuzz target ----
-weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fields fixed_window
-    hostile idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region resp rest
-    retry same settle short slice sliding_log sliding_window table text timeline total warmup wide window)
+weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fast_path fields
+    fixed_window hostile idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region
+    resp rest retry same settle slice sliding_log sliding_window table text timeline total warmup wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
@@ -117,24 +117,24 @@ foreach(name IN LISTS names)
     set_tests_properties(stress/${name} PROPERTIES PROCESSORS 2)
 endforeach()
 
-# ---- model: a model checker; the very sources of share and core, over atomics that the explorer steps through ----
-file(GLOB_RECURSE explored CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
+# ---- model: a model checker; the very sources of share and core, over atomics that it steps through ----
+file(GLOB_RECURSE checked CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
 foreach(name IN ITEMS change error home open queue sized take wait)
-    list(APPEND explored "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
+    list(APPEND checked "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
-file(GLOB explorer CONFIGURE_DEPENDS "${test_dir}/model/*.c")
-set(explorers ${explorer})
-list(FILTER explorer EXCLUDE REGEX "/(self_test|[a-z]+_model)\\.c$")
-list(FILTER explorers INCLUDE REGEX "/(self_test|[a-z]+_model)\\.c$")
-add_library(weir_model_checked STATIC ${explored} ${explorer})
+file(GLOB checker CONFIGURE_DEPENDS "${test_dir}/model/*.c")
+set(models ${checker})
+list(FILTER checker EXCLUDE REGEX "/(self_test|[a-z]+_model)\\.c$")
+list(FILTER models INCLUDE REGEX "/(self_test|[a-z]+_model)\\.c$")
+add_library(weir_model_checked STATIC ${checked} ${checker})
 # The shim comes first: its share/atomic.h takes the place of the real one.
 target_include_directories(weir_model_checked PUBLIC test/model/shim src include test)
 target_compile_definitions(weir_model_checked PUBLIC _GNU_SOURCE)
 target_compile_options(weir_model_checked PUBLIC -UNDEBUG)
 set_target_properties(weir_model_checked PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
-foreach(source IN LISTS explorers)
+foreach(source IN LISTS models)
     get_filename_component(name "${source}" NAME_WE)
     string(REGEX REPLACE "_model$" "" name "${name}")
     add_executable(model-${name} "${source}")
@@ -343,7 +343,8 @@ if(WEIR_SANITIZE)
     return()
 endif()
 set(tidy "${test_dir}/tidy")
-weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy includes check bash "${tidy}/includes.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy names check bash "${tidy}/names.sh" "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}" "${CMAKE_NM}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy options check bash "${tidy}/options.sh" "${PROJECT_SOURCE_DIR}")
 set(tests_of "${PROJECT_BINARY_DIR}")
@@ -368,10 +369,10 @@ if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE S
     weir_test(tidy hardened check bash "${tidy}/hardened.sh" ${hardened})
 endif()
 set(inner "")
-foreach(room IN ITEMS core plan share)
-    set(below ${inner}) # what this room may use: the rooms under it
-    list(APPEND inner $<TARGET_OBJECTS:weir_${room}>)
-    weir_test(tidy purity-${room} check bash "${tidy}/purity.sh" "${CMAKE_NM}" $<TARGET_OBJECTS:weir_${room}>
+foreach(component IN ITEMS core plan share)
+    set(below ${inner}) # what this component may use: those under it
+    list(APPEND inner $<TARGET_OBJECTS:weir_${component}>)
+    weir_test(tidy purity-${component} check bash "${tidy}/purity.sh" "${CMAKE_NM}" $<TARGET_OBJECTS:weir_${component}>
         -- ${below})
 endforeach()
 if(WEIR_SHARED)

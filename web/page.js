@@ -41,12 +41,12 @@ function grainText() {
 
 function notes() {
     const found = [];
-    if (data.stamps_are_ends) {
-        found.push(`The stamps are the ends of requests, to ${grainText()}, but limits act when requests arrive: ` +
+    if (data.timestamps_are_ends) {
+        found.push(`The timestamps are the ends of requests, to ${grainText()}, but limits act when requests arrive: ` +
             'true refusals may be higher.');
     }
     if (data.whole_seconds) {
-        found.push('The stamps do not tell when within the second a request came, so refusals are estimates: ' +
+        found.push('The timestamps do not tell when within the second a request came, so refusals are estimates: ' +
             'with all requests of a second at once, and with them spread over it.');
     }
     if (data.late > 0) {
@@ -85,7 +85,7 @@ function drawHead() {
 
 // ---- cards ----
 
-// Where the stamps leave it open, from the least to the most.
+// Where the timestamps leave it open, from the least to the most.
 function openText(one, other, form) {
     return formRange(form(Math.min(one, other)), form(Math.max(one, other)));
 }
@@ -134,10 +134,10 @@ function clientFacts(limit) {
     return facts;
 }
 
-function spareFact(limit) {
-    if (limit.spare_text === '') return [];
-    const whom = data.key === null ? 'To refuse nothing' : `To spare ${data.spare} % of clients`;
-    return [fact(whom, formText(limit.spare_text))];
+function unaffectedFact(limit) {
+    if (limit.unaffected_text === '') return [];
+    const whom = data.key === null ? 'To refuse nothing' : `To leave ${data.unaffected} % of clients unaffected`;
+    return [fact(whom, formText(limit.unaffected_text))];
 }
 
 function drawCard(limit, number) {
@@ -149,7 +149,7 @@ function drawCard(limit, number) {
         element('p', { class: 'refusals' }, element('strong', {}, refusedText(limit, formCount)), ' refused',
             element('span', { class: 'share' }, refusedText(limit, (n) => formShare(n, data.requests)))),
         proportion(limit),
-        element('dl', {}, allowedFact(limit), ...delayFacts(limit), ...clientFacts(limit), ...spareFact(limit)),
+        element('dl', {}, allowedFact(limit), ...delayFacts(limit), ...clientFacts(limit), ...unaffectedFact(limit)),
         limit.note === '' ? null : element('p', { class: 'about' }, formText(limit.note)));
 }
 

@@ -34,7 +34,7 @@ struct bench_wish {
     uint64_t rate[BENCH_RATES_MAX]; /* a second */
     int rates;                      /* 0: the section's own */
     int rounds;                     /* 0: the section's own */
-    uint64_t keys, grain_ns;
+    uint64_t keys, min_sleep_ns;
     uint64_t run_ns; /* so long at a time */
     unsigned processors;
 };

@@ -143,14 +143,14 @@ static const struct {
     [SHUT_TSC] = {CLOSED, WEIR_ADMIT, WEIR_CLOCK_TSC},
 };
 
-weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t grain_ns)
+weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t min_sleep_ns)
 {
     weir_options options = WEIR_OPTIONS;
     weir_limiter *limiter = NULL;
     weir_error error;
     options.use = use;
     options.clock = clock;
-    options.grain_ns = grain_ns;
+    options.min_sleep_ns = min_sleep_ns;
     if (weir_open(&limiter, limits, &options, &error) != 0) bench_fail("%s: %s", limits, error.message);
     return limiter;
 }

@@ -32,7 +32,7 @@ void bench_loops_measure(const char *section, const struct bench_loop loop[], in
 /* Where nothing was said: five rounds; 1, 2, 8 and as many threads as there are processors, in order. */
 void bench_fill_in_loops(struct bench_wish *wish);
 
-weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t grain_ns);
+weir_limiter *bench_open(const char *limits, weir_use use, weir_clock clock, uint64_t min_sleep_ns);
 
 /* ---- the loops that are shared ---- */
 

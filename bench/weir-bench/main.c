@@ -11,15 +11,24 @@
 #include "harness/loops.h"
 
 enum { SECTION_GRANT, SECTION_DENY, SECTION_CLOCK, SECTION_PACE, SECTION_TABLE, SECTIONS };
-enum { OPTION_THREADS, OPTION_RATE, OPTION_GRAIN, OPTION_KEYS, OPTION_FOR, OPTION_ROUNDS, OPTION_JSON, OPTION_COUNT };
+enum {
+    OPTION_THREADS,
+    OPTION_RATE,
+    OPTION_MIN_SLEEP,
+    OPTION_KEYS,
+    OPTION_FOR,
+    OPTION_ROUNDS,
+    OPTION_JSON,
+    OPTION_COUNT
+};
 enum { KEYS_LEAST = 1000, KEYS_MOST = 1000000000, KEYS_USUAL = 1000000, RATE_MOST = 1000000000, ITEM_SIZE = 32 };
 
-static const uint64_t FOR_MOST_NS = 3600000000000, GRAIN_MOST_NS = 1000000000;
+static const uint64_t FOR_MOST_NS = 3600000000000, MIN_SLEEP_MOST_NS = 1000000000;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_THREADS] = {"threads", 0, "N", "numbers of threads, measured one after another: 1,2,8"},
     [OPTION_RATE] = {"rate", 0, "RATE", "pace: starts a second, one or more rates: 1k,1M,50M"},
-    [OPTION_GRAIN] = {"grain", 0, "TIME", "pace: minimum sleep; grain_ns of weir_limiter(3)"},
+    [OPTION_MIN_SLEEP] = {"min-sleep", 0, "TIME", "pace: minimum sleep; min_sleep_ns of weir_limiter(3)"},
     [OPTION_KEYS] = {"keys", 0, "N", "table: number of keys (1000000)"},
     [OPTION_FOR] = {"for", 0, "TIME", "total time of measurement, for example 10s, without filling the table"},
     [OPTION_ROUNDS] = {"rounds", 0, "N", "number of rounds (5; pace 1, table 15)"},
@@ -116,8 +125,8 @@ static bool read_option(struct bench *bench, int option, const char *value)
         return read_threads(value, &bench->wish);
     case OPTION_RATE:
         return read_rates(value, &bench->wish);
-    case OPTION_GRAIN:
-        return read_time("grain", value, GRAIN_MOST_NS, "1s", &bench->wish.grain_ns);
+    case OPTION_MIN_SLEEP:
+        return read_time("min-sleep", value, MIN_SLEEP_MOST_NS, "1s", &bench->wish.min_sleep_ns);
     case OPTION_KEYS:
         return read_keys(value, &bench->wish.keys);
     case OPTION_FOR:
@@ -148,7 +157,7 @@ static bool check_options(const struct bench *bench)
 {
     static const struct {
         int option, section;
-    } rows[] = {{OPTION_RATE, SECTION_PACE}, {OPTION_GRAIN, SECTION_PACE}, {OPTION_KEYS, SECTION_TABLE}};
+    } rows[] = {{OPTION_RATE, SECTION_PACE}, {OPTION_MIN_SLEEP, SECTION_PACE}, {OPTION_KEYS, SECTION_TABLE}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!bench->given[rows[i].option] || bench->named[rows[i].section]) continue;
         const char *name = SECTION_ROWS[rows[i].section].name;
@@ -162,7 +171,7 @@ static bool check_options(const struct bench *bench)
 /* Where none are named, those that the options are about; without such options, all. */
 static void choose_sections(struct bench *bench)
 {
-    const bool pace = bench->given[OPTION_RATE] || bench->given[OPTION_GRAIN], table = bench->given[OPTION_KEYS];
+    const bool pace = bench->given[OPTION_RATE] || bench->given[OPTION_MIN_SLEEP], table = bench->given[OPTION_KEYS];
     const bool threads = bench->given[OPTION_THREADS] && !pace && !table;
     const bool all = !pace && !table && !threads;
     bench->named[SECTION_GRANT] = bench->named[SECTION_DENY] = all || threads;
@@ -244,7 +253,7 @@ static const struct command *weir_bench(void)
             "  clock   the cost of reading clocks, and how late threads wake up\n"
             "  pace    how exactly a rate is held, how late, and at what CPU time\n"
             "  table   one limit for each of very many keys\n"
-            "--rate or --grain alone selects pace, --keys alone table, --threads alone grant and deny.\n"
+            "--rate or --min-sleep alone selects pace, --keys alone table, --threads alone grant and deny.\n"
             "\n"
             "Every result stands beside a baseline (floor) measured in the same rounds.  Compare ratios: absolute\n"
             "results depend on the machine and on what else runs there.\n"

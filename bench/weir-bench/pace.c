@@ -202,7 +202,7 @@ static void measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t e
     struct job job = {.rate = rate, .every = every};
     run(&job, wish, threads, &bound, figure);
     keep(paced->floor, round, figure);
-    job.limiter = bench_open(limit, WEIR_PACE, WEIR_CLOCK_SYSTEM, wish->grain_ns);
+    job.limiter = bench_open(limit, WEIR_PACE, WEIR_CLOCK_SYSTEM, wish->min_sleep_ns);
     limiter_look(job.limiter, take_rule, &job.rule);
     run(&job, wish, threads, &bound, figure);
     keep(paced->ours, round, figure);

@@ -89,11 +89,11 @@ static void print_table(const struct bench_wish *wish, const struct pacing *paci
 void pace_words(const struct bench_wish *wish, const void *measured)
 {
     const struct pacing *pacing = measured;
-    char grain[RATE_SIZE];
-    struct writer writer = {grain, sizeof grain, 0};
-    write_time(&writer, wish->grain_ns);
-    printf("pace: threads that wait for one limiter, RATE/s%s%s\n", wish->grain_ns > 0 ? ", grain " : "",
-           wish->grain_ns > 0 ? grain : "");
+    char min_sleep[RATE_SIZE];
+    struct writer writer = {min_sleep, sizeof min_sleep, 0};
+    write_time(&writer, wish->min_sleep_ns);
+    printf("pace: threads that wait for one limiter, RATE/s%s%s\n", wish->min_sleep_ns > 0 ? ", minimum sleep " : "",
+           wish->min_sleep_ns > 0 ? min_sleep : "");
     printf("                              late, weir, us    behind           late, floor, us\n"
            "     per second threads      p50      p99    p99.9       p99       p50      p99    p99.9  ratio\n");
     print_table(wish, pacing, print_late);
@@ -108,7 +108,7 @@ void pace_words(const struct bench_wish *wish, const void *measured)
            PACE_LOOKS_PER_S / THOUSAND, wish->rounds, wish->rounds == 1 ? "" : "s");
     writer.length = 0;
     write_about(&writer, wish->run_ns);
-    printf("%s.\n\n", grain);
+    printf("%s.\n\n", min_sleep);
 }
 
 /* ---- JSON ---- */
@@ -135,8 +135,8 @@ static void print_json_gaps(const char *name, const struct bench_wish *wish,
 static void print_one(const struct bench_wish *wish, uint64_t rate, uint64_t every, unsigned threads,
                       const struct paced *paced)
 {
-    printf("{\"rate_per_s\":%llu,\"threads\":%u,\"grain_ns\":%llu", (unsigned long long)rate, threads,
-           (unsigned long long)wish->grain_ns);
+    printf("{\"rate_per_s\":%llu,\"threads\":%u,\"min_sleep_ns\":%llu", (unsigned long long)rate, threads,
+           (unsigned long long)wish->min_sleep_ns);
     bench_json_number(false, "operations", median(&paced->ours[PACE_OPERATIONS], wish), 0);
     bench_json_spread(false, "error_ppm", bench_spread(&paced->ours[PACE_ERROR_PPM], wish->rounds), 2);
     bench_json_number(false, "floor_error_ppm", median(&paced->floor[PACE_ERROR_PPM], wish), 2);

@@ -149,13 +149,13 @@ typedef struct {
     uint64_t connects;                                  /* connections begun */
     uint64_t late;                                      /* requests without a reply at their deadline */
     uint64_t redirected;                                /* MOVED and ASK replies */
-    uint64_t aways;                                     /* outages: times it became unavailable */
+    uint64_t outage_count;                              /* times it became unavailable */
     uint64_t leased, lease_unused;                      /* permits */
     uint64_t nodes;                                     /* as set or counted; 0: not known */
     uint64_t away;                                      /* 1: it is unavailable now */
     uint64_t round_trip_ns;                             /* moving average */
     uint64_t crowded;                                   /* requests beyond WEIR_ENGINE_MAX */
-    uint64_t outages[WEIR_OUTAGES];                     /* aways, by cause */
+    uint64_t outages[WEIR_OUTAGES];                     /* the same, by cause */
     uint64_t round_trips[WEIR_ENGINE_ROUND_TRIPS];      /* replies; [i]: in less than 2^(10 + i) ns; the last: others */
     uint64_t round_trip_sum_ns;                         /* from sending to the reply */
     uint64_t away_full;                                 /* new keys that found the local table full */

@@ -49,11 +49,12 @@ static int check_carry(const weir_limiter *limiter, const struct plan *to, weir_
     if (carry == WEIR_RESET) return 0;
     if (!carries(from, to)) {
         return api_fail(error, WEIR_EUNSUPPORTED,
-                        "what is used cannot be carried to other algorithms; change with WEIR_RESET");
+                        "usage cannot be carried over to another algorithm; change with WEIR_RESET");
     }
     if (from->rule[0].algorithm == to->rule[0].algorithm && home_of(to) != limiter->home) {
-        return api_fail(error, WEIR_EUNSUPPORTED,
-                        "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
+        return api_fail(
+            error, WEIR_EUNSUPPORTED,
+            "usage cannot be carried over to or from a log with gap= or count-refused; change with WEIR_RESET");
     }
     return 0;
 }
@@ -193,7 +194,7 @@ static uint64_t last_end(const struct cell_content *content, int limit, uint64_t
 {
     const struct rules rules = {content->rule, content->count};
     const struct rule *rule = &content->rule[limit];
-    const uint64_t *state = content->state + words_before(rules, limit);
+    const uint64_t *state = content->state + decide_words_before(rules, limit);
     return algorithm_at(rule, algorithm_of(rule), state, tick_at(rule, now_ns)).end;
 }
 

@@ -47,7 +47,7 @@ int api_fail_system(weir_error *error, const char *what, const char *path, int n
         write_text(&writer, what);
         write_text(&writer, ": ");
         write_text(&writer, host_error_text(number));
-        if (path == NULL) write_text(&writer, "; WEIR_PRIVATE does without");
+        if (path == NULL) write_text(&writer, "; WEIR_PRIVATE needs none");
     }
     return WEIR_ESYSTEM;
 }
@@ -77,10 +77,10 @@ static void write_remedy(struct writer *writer, const char *path, const char *wh
     write_text(writer, remedy == REMEDY_UNNAMED ? " " : ": ");
     write_text(writer, what);
     if (remedy == REMEDY_IN_WORDS) {
-        write_text(writer, "; to begin anew, mv it to another name");
+        write_text(writer, "; to start afresh, mv it to another name");
         return;
     }
-    write_text(writer, "; to begin anew: mv ");
+    write_text(writer, "; to start afresh: mv ");
     write_word(writer, path, "");
     write_text(writer, " ");
     write_word(writer, path, ".old");

@@ -14,8 +14,8 @@ int api_prepare(weir_error *error);
 int api_fail_system(weir_error *error, const char *what, const char *path, int number);
 int api_fail_file(weir_error *error, int code, const char *path, const char *message);
 
-/* The same for state that this version cannot use, followed by "; to begin anew: mv PATH PATH.old".  `what` has at most
-   90 characters; if the path is too long for the message, the command is described in words. */
+/* The same for state that this version cannot use, followed by "; to start afresh: mv PATH PATH.old".  `what` has
+   at most 90 characters; if the path is too long for the message, the command is described in words. */
 int api_fail_state(weir_error *error, int code, const char *path, const char *what);
 
 #endif

@@ -86,7 +86,7 @@ static struct log *make_log(const weir_limiter *limiter, uint64_t capacity, uint
 
 static uint64_t cell_bytes(const struct plan *plan)
 {
-    return (uint64_t)words_before(plan_rules(plan), (int)plan->count) * sizeof(uint64_t);
+    return (uint64_t)decide_words_before(plan_rules(plan), (int)plan->count) * sizeof(uint64_t);
 }
 
 uint64_t limiter_bytes(const struct plan *plan)

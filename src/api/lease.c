@@ -341,7 +341,7 @@ static uint64_t lease_ahead_ns(const weir_limiter *limiter)
 static bool lease_naps(const struct holder *holder, const struct wait *wait, uint64_t now_ns)
 {
     const weir_limiter *limiter = holder->limiter;
-    const bool caught_up = now_ns - holder->all_ns < limiter->grain_ns / ALARMS_IN_A_GRAIN;
+    const bool caught_up = now_ns - holder->all_ns < limiter->min_sleep_ns / WAKES_IN_A_MIN_SLEEP;
     return caught_up && limiter_naps(limiter, wait, 0);
 }
 

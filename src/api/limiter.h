@@ -21,13 +21,13 @@
 #include "share/line.h"
 #include "share/log_view.h"
 #include "share/word.h"
-#include "share/word_short.h"
+#include "share/word_fast.h"
 
-/* A lease may take permits that start this soon, or within a grain if that was asked for. */
+/* A lease may take permits that start this soon, or within the minimum sleep if that was set. */
 enum { AHEAD_NS = 4000 };
 
-/* All napping threads together are woken this often, each after at least a grain. */
-enum { ALARMS_IN_A_GRAIN = 2 };
+/* All napping threads together are woken this often, each after at least the minimum sleep. */
+enum { WAKES_IN_A_MIN_SLEEP = 2 };
 
 /* Each is written by one thread, so that counting writes nothing shared; the last one is shared by threads without an
    index, which note nothing. */
@@ -58,7 +58,7 @@ struct queue {
 /* The threads that sleep without a reservation, see wait.c. */
 struct naps {
     _Alignas(SHARE_LINE) struct atom count;
-    struct atom alarm_ns; /* the last one that was set */
+    struct atom timer_ns; /* the last one that was set */
 };
 
 /* Where the state is stored: at most one home is open, and none during a change. */
@@ -73,7 +73,7 @@ struct home_held {
 };
 
 /*  line 0      clock ... log       read by every call, written by changes and a stop
-    line 1      grain_ns ...        read by threads that sleep or take leases
+    line 1      min_sleep_ns ...        read by threads that sleep or take leases
     lines       word                see word.h
     lines       cell                see cell.h
     lines       tally, queue        one for each thread index
@@ -90,7 +90,7 @@ struct weir_limiter {
     struct atom log; /* the address of a sliding log's ring, 0 until one is needed; older rings are chained to it */
     struct atom begun_ns; /* 0: no call was granted yet */
 
-    _Alignas(SHARE_LINE) uint64_t grain_ns;
+    _Alignas(SHARE_LINE) uint64_t min_sleep_ns;
     uint64_t spin_ns, spin_processors;
     uint64_t ahead_ns;      /* permits that start this soon may go into a lease */
     struct atom spacing_ns; /* from one start to the next */
@@ -116,7 +116,7 @@ struct weir_limiter {
     uint32_t generation; /* the number of changes */
 };
 
-_Static_assert(offsetof(struct weir_limiter, grain_ns) == SHARE_LINE, "what every call reads is one line");
+_Static_assert(offsetof(struct weir_limiter, min_sleep_ns) == SHARE_LINE, "what every call reads is one line");
 _Static_assert(offsetof(struct weir_limiter, word) % SHARE_LINE == 0, "the word has its lines for itself");
 _Static_assert(offsetof(struct weir_limiter, cell) % SHARE_LINE == 0, "so has the cell");
 _Static_assert(offsetof(struct weir_limiter, tally) % SHARE_LINE == 0, "and so has what a thread counts");
@@ -282,8 +282,9 @@ void queue_let_in(weir_limiter *limiter, struct home_held *held, struct waiter *
    the start. */
 void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns, uint64_t least_ns);
 
-/* Sleeps until a retry makes sense, at least a grain even if passes_ns is past: by a slower clock the call may not pass
-   yet, nor for a short time beside permits in leases, and retrying without a pause would use a whole processor. */
+/* Sleeps until a retry makes sense, at least the minimum sleep even if passes_ns is past: by a slower clock the call
+   may not pass yet, nor for a short time beside permits in leases, and retrying without a pause would use a whole
+   processor. */
 void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns);
 
 /* One waiting call: at most one nap, then a reservation that is kept. */
@@ -300,7 +301,7 @@ struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint6
 /* True if the next start, retry_ns from now, is nearer than a sleep is worth.  At most once in a wait. */
 bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t retry_ns);
 
-/* Naps: sleeps at least a grain without a reservation. */
+/* Naps: sleeps at least the minimum sleep without a reservation. */
 void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen);
 
 /* False if it slept and took nothing; the state may have changed, and the caller calls again. */

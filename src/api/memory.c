@@ -34,7 +34,7 @@ static uint64_t key_bytes(const struct plan *plan, bool kept)
 struct plan_memory api_memory(const weir_plan *plan)
 {
     const struct plan *inside = plan_inside_const(plan);
-    const uint64_t words = words_before(plan_rules(inside), (int)inside->count);
+    const uint64_t words = decide_words_before(plan_rules(inside), (int)inside->count);
     if (words == 0) return (struct plan_memory){0, limiter_bytes(inside), 0, 0};
     return (struct plan_memory){words * sizeof(uint64_t), limiter_bytes(inside), key_bytes(inside, false),
                                 key_bytes(inside, true)};

@@ -17,9 +17,9 @@ static int not_filled(const char *filled_by, weir_error *error)
     if (error != NULL) {
         struct writer writer = {error->message, sizeof error->message, 0};
         *error = (weir_error){.code = WEIR_EINVAL};
-        write_text(&writer, "options.size is no size of them: expected options that begin as ");
+        write_text(&writer, "options.size is not set: initialize the options with ");
         write_text(&writer, filled_by);
-        write_text(&writer, ", which fills it");
+        write_text(&writer, ", which sets it");
     }
     return WEIR_EINVAL;
 }
@@ -32,7 +32,7 @@ int api_read_options(void *known, size_t known_size, const void *options, const 
     if (size < sizeof size || size > SIZE_MOST) return not_filled(filled_by, error);
     for (size_t i = known_size; i < size; i++) {
         if (((const unsigned char *)options)[i] == 0) continue;
-        return api_fail(error, WEIR_EVERSION, "options: one of the last fields is of a later weir; expected 0 there");
+        return api_fail(error, WEIR_EVERSION, "options: a field that only a newer weir knows is set; expected 0");
     }
     memcpy(known, options, (size_t)least(size, known_size));
     memcpy(known, &known_size, sizeof known_size);

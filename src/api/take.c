@@ -158,8 +158,8 @@ static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, ui
 }
 
 /* A function of its own, so that a refusal saves no registers. */
-static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost,
-                                                             struct tally *tally)
+static __attribute__((noinline)) weir_decision grant_fast(weir_limiter *limiter, uint64_t now_ns, uint64_t cost,
+                                                          struct tally *tally)
 {
     const struct word_seen seen = word_see(&limiter->word);
     struct granted granted;
@@ -171,24 +171,24 @@ static __attribute__((noinline)) weir_decision grant_shortly(weir_limiter *limit
 
 /* The fast path.  It builds the decision in the caller's memory: to copy it there would cost as much as the
    compare-and-swap.  A thread that has no index yet takes the slow path, which assigns one. */
-static ATOM_INLINE weir_decision take_shortly(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
+static ATOM_INLINE weir_decision take_fast(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const unsigned slot = host_slot_known();
     if (slot >= HOST_SLOTS || !limiter_is_plain(limiter, now_ns)) return take_at(limiter, now_ns, cost);
     struct tally *tally = &limiter->tally[slot];
     const bool refused = cost == 1 && limiter_refuses(limiter, now_ns, tally);
-    return refused ? word_denied(&tally->note, now_ns) : grant_shortly(limiter, now_ns, cost, tally);
+    return refused ? word_denied(&tally->note, now_ns) : grant_fast(limiter, now_ns, cost, tally);
 }
 
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
-    return take_shortly(limiter, now.ns, cost);
+    return take_fast(limiter, now.ns, cost);
 }
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
     if (atom_load(&limiter->knows) != 0) return ask_at_last_reading(limiter, &(struct ask){.cost = cost});
-    return take_shortly(limiter, limiter_now_ns(limiter), cost);
+    return take_fast(limiter, limiter_now_ns(limiter), cost);
 }
 
 weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)

@@ -5,11 +5,11 @@
    later one.  It sleeps until then, once, and is woken by its own timer, a change or a stop.  Meanwhile it is in the
    queue of its thread index, for changes (queue.c).
 
-   A sleep costs some microseconds however short it is, so it lasts at least a grain.  If the next start is nearer than
-   that, a thread with a reservation would sleep through it, and start late although others are awake to use it.  So it
-   naps: it sleeps without a reservation, and then takes what is due, or makes a reservation.  The timers of napping
-   threads are set a fraction of a grain apart, in the order of their calls; so one of them always fires soon, and its
-   thread takes all permits that have become due since the last one fired:
+   A sleep costs some microseconds however short it is, so it lasts at least the minimum sleep.  If the next start is
+   nearer than that, a thread with a reservation would sleep through it, and start late although others are awake to use
+   it.  So it naps: it sleeps without a reservation, and then takes what is due, or makes a reservation.  The timers of
+   napping threads are set a fraction of that apart, in the order of their calls; so one of them always fires soon, and
+   its thread takes all permits that have become due since the last one fired:
 
        due     ||||||||||||||||||||||||||||||||||||||||||||||||||> t
        a thread  zzzzzzzzzzzzzzzzzzzzx        zzzzzzzzzzzzzzzzzzzzx        z sleeps  x takes all that is due
@@ -59,14 +59,15 @@ void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns)
 {
     const uint64_t now_ns = host_now_ns();
     const bool past = now_ns >= passes_ns && limiter->clock != WEIR_CLOCK_MANUAL;
-    limiter_sleep(limiter, seen, past ? add_saturating(now_ns, limiter->grain_ns) : passes_ns, limiter->grain_ns);
+    limiter_sleep(limiter, seen, past ? add_saturating(now_ns, limiter->min_sleep_ns) : passes_ns,
+                  limiter->min_sleep_ns);
 }
 
 /* ---- naps ---- */
 
 static uint64_t step_ns(const weir_limiter *limiter)
 {
-    return limiter->grain_ns / ALARMS_IN_A_GRAIN;
+    return limiter->min_sleep_ns / WAKES_IN_A_MIN_SLEEP;
 }
 
 /* True for clocks by which nothing becomes due in a nap.  By the system's clock a reserved start may be due already, so
@@ -81,28 +82,29 @@ bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t
     if (wait->napped || wait->until_ns != WEIR_FOREVER || stands_still(limiter->clock)) return false;
     if (limiter->spin_ns != 0 && host_spin_may(limiter->spin_processors)) return false;
     const uint64_t each_ns = multiply_saturating(atom_load(&limiter->spacing_ns), wait->cost);
-    /* Nothing may be lost within a grain, and each thread that wakes should find at least one permit that is due. */
-    const bool kept = limiter->grain_ns <= atom_load(&limiter->room_ns);
-    return kept && retry_ns < limiter->grain_ns && each_ns <= step_ns(limiter);
+    /* Nothing may be lost within the minimum sleep, and each thread that wakes should find at least one permit that is
+       due. */
+    const bool kept = limiter->min_sleep_ns <= atom_load(&limiter->room_ns);
+    return kept && retry_ns < limiter->min_sleep_ns && each_ns <= step_ns(limiter);
 }
 
-/* At least a grain from now, and a fraction of one after the last timer; but not later than all napping threads
-   need. */
-static uint64_t set_alarm(weir_limiter *limiter, uint64_t now_ns, uint64_t napping)
+/* At least the minimum sleep from now, and a fraction of one after the last timer; but not later than all napping
+   threads need. */
+static uint64_t set_timer(weir_limiter *limiter, uint64_t now_ns, uint64_t napping)
 {
-    const uint64_t first_ns = add_saturating(now_ns, limiter->grain_ns);
+    const uint64_t first_ns = add_saturating(now_ns, limiter->min_sleep_ns);
     const uint64_t last_ns = add_saturating(first_ns, multiply_saturating(napping, step_ns(limiter)));
-    uint64_t seen = atom_load(&limiter->naps.alarm_ns), alarm_ns;
+    uint64_t seen = atom_load(&limiter->naps.timer_ns), timer_ns;
     do {
-        alarm_ns = least(most(add_saturating(seen, step_ns(limiter)), first_ns), last_ns);
-    } while (!atom_swap(&limiter->naps.alarm_ns, &seen, alarm_ns));
-    return alarm_ns;
+        timer_ns = least(most(add_saturating(seen, step_ns(limiter)), first_ns), last_ns);
+    } while (!atom_swap(&limiter->naps.timer_ns, &seen, timer_ns));
+    return timer_ns;
 }
 
 void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen)
 {
     const uint64_t others = atom_add(&limiter->naps.count, 1);
-    host_event_wait(&limiter->event, seen, set_alarm(limiter, host_now_ns(), others));
+    host_event_wait(&limiter->event, seen, set_timer(limiter, host_now_ns(), others));
     atom_add(&limiter->naps.count, UINT64_MAX);
     wait->slept = wait->napped = true;
 }
@@ -135,7 +137,7 @@ static void take_place(weir_limiter *limiter, struct queue *queue, struct waiter
     }
 }
 
-/* After a nap the sleep is as short as possible: together they last a grain. */
+/* After a nap the sleep is as short as possible: together they last the minimum sleep. */
 static void wait_in_queue(weir_limiter *limiter, const struct wait *wait, struct queue *queue, struct waiter *waiter)
 {
     for (;;) {
@@ -146,7 +148,7 @@ static void wait_in_queue(weir_limiter *limiter, const struct wait *wait, struct
         if (over) queue_leave(queue, waiter);
         queue_unlock(queue);
         if (over) return;
-        limiter_sleep(limiter, seen, start_ns, wait->napped ? 0 : limiter->grain_ns);
+        limiter_sleep(limiter, seen, start_ns, wait->napped ? 0 : limiter->min_sleep_ns);
     }
 }
 

@@ -14,7 +14,7 @@
 
 enum { OPTION_PASSWORD_FILE, OPTION_DEADLINE, OPTION_COUNT };
 
-/* Somebody waits for it who looks at the screen. */
+/* A user watches the screen and waits for it. */
 static const uint64_t DEADLINE_USUAL_NS = 2000000000;
 
 static const struct option_help option_rows[OPTION_COUNT] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    What becomes of ticks when the rule changes.
 
-   What was used is carried as the same time, as the same permits, or not at all, as whoever changes the limit says.
-   What a caller still waits for is carried as permits in any case: it keeps its place.  Both are rounded up, against
-   the caller, by less than two ticks or two ns, whichever is longer. */
+   What was used is carried as the same time, as the same permits, or not at all, as the caller that changes the limit
+   says.  What a caller still waits for is carried as permits in any case: it keeps its place.  Both are rounded up,
+   against the caller, by less than two ticks or two ns, whichever is longer. */
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/num.h"

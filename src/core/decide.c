@@ -8,7 +8,7 @@
 
 enum { AGREE_TRIES_MAX = 256 };
 
-size_t words_before(struct rules rules, int limit)
+size_t decide_words_before(struct rules rules, int limit)
 {
     size_t words = 0;
     for (int i = 0; i < limit; i++) words += state_words(&rules.rule[i], algorithm_of(&rules.rule[i]));
@@ -131,8 +131,8 @@ void decide(struct rules rules, uint64_t *state, const struct question *question
     decide_inline(rules, state, question, end, decision);
 }
 
-void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
-            weir_decision *decision)
+void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+                   weir_decision *decision)
 {
     struct left left = {UINT64_MAX, 0};
     *decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
@@ -151,7 +151,7 @@ void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t
     decision->reserved = rules.rule[0].generation | DECISION_SETTLED;
 }
 
-uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
+uint64_t decide_passing(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
 {
     uint64_t passing = cost_max;
     for (int i = 0; i < rules.count; i++) {
@@ -206,8 +206,8 @@ static bool part_of_reservation(struct rules rules, uint64_t now_ns, const weir_
     return part && now_ns < decision->start.ns;
 }
 
-void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
-            const uint64_t actual[], const uint64_t end[])
+void decide_settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
+                   const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
 {
     const bool keep = decide_waited_behind(rules, state, now_ns, decision, end) ||
                       part_of_reservation(rules, now_ns, decision, actual);

@@ -48,17 +48,17 @@ void decide(struct rules rules, uint64_t *state, const struct question *question
             weir_decision *decision);
 
 /* Takes whatever the balance, from each limit as far as its debt may go.  charged says how much the first took. */
-void charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
-            weir_decision *decision);
+void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+                   weir_decision *decision);
 
 /* How many permits pass now, up to cost_max; 1 when none do, so that asking for it says why. */
-uint64_t passing_now(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max);
+uint64_t decide_passing(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max);
 
 /* Corrects what each limit was charged.  end as decide filled it, or NULL when only decision->end is known. */
-void settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
-            const uint64_t actual[], const uint64_t end[]);
+void decide_settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
+                   const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
 
 /* Words of state in front of one limit; for limit == count, of the whole state. */
-size_t words_before(struct rules rules, int limit);
+size_t decide_words_before(struct rules rules, int limit);
 
 #endif

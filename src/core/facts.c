@@ -58,7 +58,7 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule)
                           .fresh = passing_fresh(rule),
                           .group = 1,
                           .spacing_ns = limit_spacing_ns(limit),
-                          .full_ns = line_full_ns(limit),
+                          .full_ns = facts_linear_full_ns(limit),
                           .state_bytes = state_words(rule, algorithm) * sizeof(uint64_t)};
     facts.largest = largest_call(rule, facts.at_once);
     if (algorithm->facts != NULL) algorithm->facts(limit, rule, &facts);
@@ -73,22 +73,22 @@ uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
 /* A sleep that outlasts the pool brings the call that waited and what the pool holds; the rest of that time is lost.
    Or nothing is lost, and the part of a call that each sleep leaves over grows, until a sleep brings one call more:
    once in `sleeps`. */
-uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns)
+uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t min_sleep_ns)
 {
     uint64_t permits, period_ns;
     if (!limit_rate(limit, &permits, &period_ns)) return UINT64_MAX;
     const uint64_t pool = facts_at_once(limit, rule);
-    const uint64_t short_ns = subtract_to_zero(grain_ns, multiply_divide_floor(pool, period_ns, permits));
+    const uint64_t short_ns = subtract_to_zero(min_sleep_ns, multiply_divide_floor(pool, period_ns, permits));
     if (short_ns == 0) return UINT64_MAX;
     const bool loses = limit->factor.digits <= power_of_ten(limit->factor.places);
     const uint64_t cost_ns = multiply_divide_floor(cost, period_ns, permits);
     const uint64_t sleeps = loses ? most(multiply_divide_ceil(cost_ns, 1, short_ns), 1) : 1;
     const uint64_t found = add_saturating(multiply_saturating(pool, sleeps), cost);
-    const uint64_t per_s = multiply_divide_floor(found, SECOND_NS, multiply_saturating(grain_ns, sleeps));
+    const uint64_t per_s = multiply_divide_floor(found, SECOND_NS, multiply_saturating(min_sleep_ns, sleeps));
     return per_s < multiply_divide_floor(permits, SECOND_NS, period_ns) ? per_s : UINT64_MAX;
 }
 
-uint64_t line_full_ns(const struct limit *limit)
+uint64_t facts_linear_full_ns(const struct limit *limit)
 {
     uint64_t permits = 1, period_ns = 1;
     if (limit->burst_kind == AMOUNT_TIME) return limit->burst;
@@ -123,7 +123,7 @@ static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, u
     return all == UINT64_MAX ? all : subtract_to_zero(all, 1);
 }
 
-uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
+uint64_t facts_linear_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
 {
     uint64_t permits = 1, period_ns = 1;
     limit_rate(limit, &permits, &period_ns);
@@ -135,7 +135,7 @@ uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t 
     return window_ns == 0 ? most(within, limit->burst) : most(within, 1);
 }
 
-uint64_t line_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
+uint64_t facts_linear_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
 {
     uint64_t permits = 1, period_ns = 1;
     limit_rate(limit, &permits, &period_ns);

@@ -12,14 +12,14 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule);
 uint64_t facts_at_once(const struct limit *limit, const struct rule *rule);
 
 /* A thread that waits sleeps so long at least where nothing else was asked for. */
-enum { GRAIN_USUAL_NS = 50000 };
+enum { MIN_SLEEP_USUAL_NS = 50000 };
 
 /* A thread that wakes later than a pool lasts has lost its start; but this late it may always be. */
 enum { LATE_LEAST_NS = 1000000 };
 
-/* One thread that sleeps grain_ns at a time finds what the limit lets through at once, and has one call of this cost
-   waiting: so many permits a second at most, or UINT64_MAX when that keeps up with the rate. */
-uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns);
+/* One thread that sleeps min_sleep_ns at a time finds what the limit lets through at once, and has one call of this
+   cost waiting: so many permits a second at most, or UINT64_MAX when that keeps up with the rate. */
+uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t min_sleep_ns);
 
 /* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
 uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns);
@@ -27,12 +27,12 @@ uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns);
 /* ---- for the lines' own facts ---- */
 
 /* From empty to full. */
-uint64_t line_full_ns(const struct limit *limit);
+uint64_t facts_linear_full_ns(const struct limit *limit);
 
 /* The most in a window of ratio * (burst + permits * time / period). */
-uint64_t line_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
+uint64_t facts_linear_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
 
 /* The most where each starts at the earliest period / (permits * ratio) after the one before. */
-uint64_t line_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
+uint64_t facts_linear_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns);
 
 #endif

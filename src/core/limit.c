@@ -162,5 +162,5 @@ struct limit_problem limit_compile(struct limit *limit, struct rule *rule)
     const struct limit_problem problem = algorithm->compile(limit, rule);
     if (!limit->shadow) return problem;
     return limit_wrong(OPTION_SHADOW,
-                       "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit");
+                       "shadow is no option of a limit's text; in weir.yaml write shadow: true beside the limit");
 }

@@ -51,7 +51,7 @@ void undo_call(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         if (!undo_limit(rule, state, cost, undo, i)) {
-            settle((struct rules){rule, 1}, state, now_ns, decision, &cost, &nothing, &end[i]);
+            decide_settle((struct rules){rule, 1}, state, now_ns, decision, &cost, &nothing, &end[i]);
         }
         state += state_words(rule, algorithm_of(rule));
     }

@@ -2,7 +2,7 @@
    Writes numbers.  One that does not fit is left out whole. */
 #include "format/bytes.h"
 
-char *digits_before(char *end, uint64_t number)
+char *bytes_digits_before(char *end, uint64_t number)
 {
     static const char pairs[] = "00010203040506070809"
                                 "10111213141516171819"
@@ -24,5 +24,5 @@ void bytes_number(struct bytes *bytes, uint64_t number)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
-    bytes_add(bytes, slice_between(digits_before(end, number), end));
+    bytes_add(bytes, slice_between(bytes_digits_before(end, number), end));
 }

@@ -53,7 +53,7 @@ static inline void bytes_byte(struct bytes *bytes, char byte)
 /* ---- bytes.c ---- */
 
 /* Digits that end before `end`, at most BYTES_NUMBER_MAX; returns where they begin. */
-char *digits_before(char *end, uint64_t number);
+char *bytes_digits_before(char *end, uint64_t number);
 
 void bytes_number(struct bytes *bytes, uint64_t number);
 

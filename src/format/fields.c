@@ -14,7 +14,7 @@ struct reader {
     struct fields_problem *problem;
 };
 
-/* Always false, so that who fails may return it. */
+/* Always false, so that a caller may return it. */
 static bool wrong_at(struct reader *reader, const char *at, const char *words)
 {
     *reader->problem = (struct fields_problem){(size_t)(at - reader->begin) + 1, words};
@@ -51,7 +51,7 @@ static struct field *add_field(struct reader *reader, const char *at, struct sli
     if (name.size == 0) words = "expected a name, as in key=acme or {\"key\": \"acme\"}";
     if (fields->count == FIELDS_MAX) words = "expected at most 32 fields";
     for (unsigned i = 0; i < fields->count && words == NULL; i++) {
-        if (slice_is(fields->field[i].name, name)) words = "expected each name once: this one was there before";
+        if (slice_is(fields->field[i].name, name)) words = "expected each name once: this one is repeated";
     }
     if (words != NULL) {
         wrong_at(reader, at, words);
@@ -93,7 +93,7 @@ static bool read_decoded(struct reader *reader, bool is_name, struct slice *deco
         if (byte == '%') {
             byte = slice_hex_number(slice_between(reader->at + 1, reader->end), 2);
             if (byte < 0)
-                return expected(reader, "expected two hexadecimal digits behind %, as in %20; % itself is %25");
+                return expected(reader, "expected two hexadecimal digits after %, as in %20; % itself is %25");
             reader->at += 2;
         }
         bytes_byte(reader->room, (char)byte);
@@ -134,7 +134,7 @@ static bool read_unicode(struct reader *reader)
     unsigned point;
     char character[4];
     const size_t size = slice_unicode(slice_between(reader->at + 2, reader->end), &point);
-    if (size == 0) return expected(reader, "expected four hexadecimal digits behind \\u, as in \\u00e9");
+    if (size == 0) return expected(reader, "expected four hexadecimal digits after \\u, as in \\u00e9");
     if (point >= 0xD800 && point <= 0xDFFF)
         return expected(reader, "expected both halves of a pair, as in \\ud83d\\ude00");
     bytes_add(reader->room, (struct slice){character, slice_write_character(point, character)});
@@ -266,7 +266,7 @@ static bool read_member(struct reader *reader)
     struct field *field = add_field(reader, start, name);
     if (field == NULL) return false;
     skip_blanks(reader);
-    if (!is_next(reader, ':')) return expected(reader, "expected a : behind the name, as in {\"key\": \"acme\"}");
+    if (!is_next(reader, ':')) return expected(reader, "expected a : after the name, as in {\"key\": \"acme\"}");
     reader->at++;
     skip_blanks(reader);
     return is_next(reader, '"') ? read_string(reader, &field->value) : read_plain(reader, field);
@@ -283,7 +283,7 @@ bool fields_read_json(struct slice text, struct bytes *room, struct fields *fiel
     skip_blanks(&reader);
     while (!is_next(&reader, '}')) {
         if (fields->count != 0) {
-            if (!is_next(&reader, ',')) return expected(&reader, "expected a , or a } behind the value");
+            if (!is_next(&reader, ',')) return expected(&reader, "expected a , or a } after the value");
             reader.at++;
             skip_blanks(&reader);
         }
@@ -292,5 +292,5 @@ bool fields_read_json(struct slice text, struct bytes *room, struct fields *fiel
     }
     reader.at++;
     skip_blanks(&reader);
-    return reader.at == reader.end || expected(&reader, "expected nothing behind the last }");
+    return reader.at == reader.end || expected(&reader, "expected nothing after the last }");
 }

@@ -87,7 +87,7 @@ struct slice http_header(const struct http_request *request, const char *name, u
 
 /* ---- what the parser lets pass ---- */
 
-/* Always HTTP_BAD, so that who fails may return it. */
+/* Always HTTP_BAD, so that a caller may return it. */
 static enum http_result bad(struct http_problem *problem, unsigned status, const char *words)
 {
     *problem = (struct http_problem){status, words};
@@ -149,7 +149,7 @@ static enum http_result check_first_line(const char *start, struct slice target,
     return HTTP_REQUEST;
 }
 
-/* Those that say where a request ends or whom it is for. */
+/* Those that say where a request ends or which host it is for. */
 static enum http_result check_headers(const struct http_request *request, const http_parser *parser,
                                       struct http_problem *problem)
 {
@@ -396,7 +396,7 @@ void http_add_number(struct bytes *out, const char *name, uint64_t value)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
-    http_add(out, name, slice_between(digits_before(end, value), end));
+    http_add(out, name, slice_between(bytes_digits_before(end, value), end));
 }
 
 void http_body(struct bytes *out, const char *type, struct slice body, bool head_only)

@@ -74,7 +74,7 @@ void json_number(struct json *json, const char *name, uint64_t number)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
-    put(json, name, slice_between(digits_before(end, number), end));
+    put(json, name, slice_between(bytes_digits_before(end, number), end));
 }
 
 void json_bool(struct json *json, const char *name, bool value)

@@ -74,7 +74,7 @@ static inline enum resp_result read_argument(struct reader *reader, struct slice
     const size_t rest = (size_t)(reader->end - reader->at);
     const char *end = rest >= size ? reader->at + size : reader->end;
     if ((rest > size && end[0] != '\r') || (rest > size + 1 && end[1] != '\n'))
-        return bad(reader, "Protocol error: expected \\r\\n behind as many bytes as the bulk length says");
+        return bad(reader, "Protocol error: expected \\r\\n after as many bytes as the bulk length says");
     if (rest < size + 2) return more(reader, (size_t)(reader->at - reader->start) + size + 2, invalid);
     *argument = (struct slice){reader->at, size};
     reader->at = end + 2;
@@ -211,7 +211,7 @@ static enum resp_result read_line(struct reader *reader, struct resp_command *co
     const size_t looked_at = arrived < RESP_INLINE_MAX ? arrived : RESP_INLINE_MAX;
     const char *newline = memchr(reader->at, '\n', looked_at);
     const struct slice line = slice_between(reader->at, newline != NULL ? newline : reader->at + looked_at);
-    if (!is_text(line)) return bad(reader, "Protocol error: a line has bytes that are no text");
+    if (!is_text(line)) return bad(reader, "Protocol error: a line has bytes that are not text");
     if (newline == NULL && looked_at == RESP_INLINE_MAX) return bad(reader, "Protocol error: too big inline request");
     if (newline == NULL) return RESP_MORE;
     reader->end = newline != line.bytes && newline[-1] == '\r' ? newline - 1 : newline;
@@ -253,7 +253,7 @@ static char *write_head(char memory[HEAD_SIZE_MAX], char letter, uint64_t number
 {
     memory[HEAD_SIZE_MAX - 2] = '\r';
     memory[HEAD_SIZE_MAX - 1] = '\n';
-    char *at = digits_before(memory + HEAD_SIZE_MAX - 2, number);
+    char *at = bytes_digits_before(memory + HEAD_SIZE_MAX - 2, number);
     *--at = letter;
     return at;
 }
@@ -329,7 +329,7 @@ void resp_integers(struct bytes *out, const int64_t number[], size_t count)
     for (size_t i = count; i-- > 0;) {
         *--at = '\n';
         *--at = '\r';
-        at = digits_before(at, size_of(number[i]));
+        at = bytes_digits_before(at, size_of(number[i]));
         if (number[i] < 0) *--at = '-';
         *--at = ':';
     }

@@ -29,10 +29,11 @@ static void on_lost(int number, siginfo_t *info, void *context)
 void host_end_when_lost(const char *path, int exit_status)
 {
     struct sigaction action = {.sa_sigaction = on_lost, .sa_flags = SA_SIGINFO};
-    snprintf(lost_message, sizeof lost_message,
-             "weir: %s, or a file beside it, was cut off while it was in use, or its disk has failed: what was counted "
-             "there is lost\n",
-             path);
+    snprintf(
+        lost_message, sizeof lost_message,
+        "weir: %s, or a file beside it, was truncated while it was in use, or its disk has failed: what was counted "
+        "there is lost\n",
+        path);
     lost_status = exit_status;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);

@@ -42,7 +42,7 @@ enum {
     CHUNK = 1 << 26, /* allocated at a time: after a signal tmpfs starts over */
     ZEROS = 1 << 16,
     STAT_BLOCK = 512, /* the unit of st_blocks */
-    TURNS_BEFORE_NAP = 100,
+    ATTEMPTS_BEFORE_NAP = 100,
     NAP_FIRST_NS = 20000,
     NAP_LAST_NS = 1000000,
     TEXT_SIZE = 256,
@@ -312,12 +312,12 @@ int host_region_lock(const struct host_region *region, uint64_t byte, uint64_t w
 {
     uint64_t until_ns = 0, nap_ns = NAP_FIRST_NS;
     if (region->fd < 0) return 0;
-    for (unsigned turn = 0; lock_byte(region, F_WRLCK, byte) != 0; turn++) {
+    for (unsigned attempt = 0; lock_byte(region, F_WRLCK, byte) != 0; attempt++) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR) return errno;
         const uint64_t now_ns = host_now_ns();
-        if (turn == 0) until_ns = now_ns + wait_ns;
+        if (attempt == 0) until_ns = now_ns + wait_ns;
         if (now_ns >= until_ns) return HOST_HELD;
-        if (turn < TURNS_BEFORE_NAP) {
+        if (attempt < ATTEMPTS_BEFORE_NAP) {
             host_yield();
             continue;
         }
@@ -510,28 +510,28 @@ const char *host_error_text(int number)
 {
     switch (number) {
     case HOST_HELD:
-        return "another process keeps its lock; is it stopped?";
+        return "another process holds its lock; is that process stopped?";
     case ELOOP:
         return "it is a symbolic link, which is not followed";
     case EISDIR:
-        return "it is a folder; expected a file";
+        return "it is a directory; expected a file";
     case ENODEV:
-        return "it is no regular file";
+        return "it is not a regular file";
     case EEXIST:
-        return "it is there already";
+        return "it exists already";
     case EMLINK:
         return "it has another name (a hard link)";
     case EPERM:
         return "it belongs to another user, or others may write it";
     case ENOENT:
-        return "there is no such file, or no such folder";
+        return "no such file or directory";
     case EACCES:
         return "permission denied";
     case ENOSPC:
     case EDQUOT:
-        return "there is not so much space";
+        return "there is not enough space";
     case ENOMEM:
-        return "there is not so much memory";
+        return "there is not enough memory";
     case EROFS:
         return "the file system is read-only";
     default:

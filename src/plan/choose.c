@@ -19,12 +19,12 @@ static bool read_option(struct reader *reader)
     const int option = option_find(start, size);
     if (option < 0) return reader_fail_unknown_word(reader, at, start, size);
     if (reader->seen & UINT32_C(1) << option)
-        return reader_fail_at_word(reader, at, WEIR_EINVAL, "", start, size, " is said twice");
+        return reader_fail_at_word(reader, at, WEIR_EINVAL, "", start, size, " is given twice");
     reader->seen |= UINT32_C(1) << option;
     reader->column[option] = reader->value[option] = at;
     if (option_at(option)->type != TYPE_FLAG) {
         if (!reader_skip(reader, '='))
-            return reader_fail_at_word(reader, reader->at, WEIR_EINVAL, "expected \"=\" and a value behind ", start,
+            return reader_fail_at_word(reader, reader->at, WEIR_EINVAL, "expected \"=\" and a value after ", start,
                                        size, "");
         reader->value[option] = reader->at;
     }

@@ -90,7 +90,7 @@ static const char *check_nginx(const struct limit *limit, struct numbers *number
     const char *reason = numbers_of(limit, numbers);
     if (reason != NULL) return reason;
     if (!nginx_rate_of(numbers, rate)) return "its rates are whole requests a second or a minute";
-    if (rate->count > NGINX_RATE_MAX) return "above 1000000r/s its thousandths overflow after some days of rest";
+    if (rate->count > NGINX_RATE_MAX) return "above 1000000r/s its thousandths overflow after some idle days";
     return numbers->burst <= INT32_MAX ? NULL : "its burst has 31 bits";
 }
 
@@ -144,7 +144,7 @@ static const char *write_nginx(struct writer *writer, const struct plan *plan)
         if (!rate[i].exact) {
             number(writer, "# ", rate[i].count, "r/m is ");
             write_decimal(writer, rate[i].thousandths, 3);
-            write_text(writer, " a second to nginx, a little less: it cuts to thousandths\n");
+            write_text(writer, " a second to nginx, a little less: it truncates to thousandths\n");
         }
         nginx_twin(writer, &plan->limit[i], &numbers[i], &rate[i]);
     }
@@ -192,13 +192,12 @@ static const char *write_haproxy(struct writer *writer, const struct plan *plan)
         number(writer, "http-request deny deny_status 429 if { sc_http_req_rate(0) gt ", limit->count.digits, " }\n");
     } else {
         number(writer, "http-request deny deny_status 429 if { src_http_req_rate ge ", limit->count.digits,
-               " }\nhttp-request track-sc0 src        # behind deny, so that a refused request is not counted\n");
+               " }\nhttp-request track-sc0 src        # after deny, so that a refused request is not counted\n");
     }
     write_text(writer, "# haproxy's windows are whole ms, and begin with a client's first request\n");
     if (limit->algorithm == ALGORITHM_FIXED_WINDOW) {
-        write_text(writer,
-                   "# haproxy has no fixed windows: it takes what came in the period before for evenly spread, as "
-                   "sliding-window\n");
+        write_text(writer, "# haproxy has no fixed windows: it assumes that the period before was evenly spread, as "
+                           "sliding-window does\n");
     }
     return NULL;
 }
@@ -257,7 +256,7 @@ static const char *write_envoy_descriptor(struct writer *writer, const struct li
     write_text(writer, unit);
     number(writer, "\n      requests_per_unit: ", limit->count.digits, "\n");
     if (limit->align != ALIGN_CLOCK) {
-        write_text(writer, "# envoy's windows stand where the clock has them, as with align=clock\n");
+        write_text(writer, "# envoy aligns windows to the clock, as align=clock does\n");
     }
     if (!limit->count_refused) write_text(writer, "# envoy counts refused requests too, as with count-refused\n");
     if (limit->period_ns > DAY) write_text(writer, "# not every version of the service knows units above a day\n");
@@ -305,7 +304,7 @@ static const char *write_redis_cell(struct writer *writer, const struct plan *pl
     number(writer, "", count, " ");
     number(writer, "", seconds, "\n# max_burst does not count the first; a quantity may follow\n");
     if (seconds * SECOND % count != 0) {
-        number(writer, "# redis-cell cuts the interval to ", interval_ns, " ns, a little faster than the limit\n");
+        number(writer, "# redis-cell truncates the interval to ", interval_ns, " ns, a little faster than the limit\n");
     }
     if (interval_ns < MS) write_text(writer, "# redis forgets a key up to 1 ms early, here more than one permit\n");
     return NULL;
@@ -335,7 +334,7 @@ const char *dialect_write(struct writer *writer, int dialect, const struct plan 
         if (algorithm == ALGORITHM_NONE) return "a limit that lets nothing through is no rate; deny there instead";
     }
     if (plan->count != 1 && dialects[dialect].write != write_nginx) {
-        return "it takes one limit there; ask for each of the list";
+        return "it has no lists of limits; give each limit of the list by itself";
     }
     return dialects[dialect].write(writer, plan);
 }

@@ -110,7 +110,7 @@ static void explain_period(struct writer *writer, const struct limit *limit, con
 
 static void explain_admission(struct writer *writer, const struct facts *facts)
 {
-    label(writer, "from rest");
+    label(writer, "after idling");
     write_grouped(writer, facts->at_once);
     write_text(writer, facts->at_once == 1 ? " passes, then " : " pass at once, then ");
     if (facts->group == 1) write_text(writer, "one");
@@ -132,7 +132,7 @@ static void explain_late(struct writer *writer, const struct limit *limit, const
     label(writer, "if woken late");
     write_text(writer, "at most ");
     write_grouped(writer, most_started);
-    write_text(writer, ": weir_take_wait gives a start up that is over ");
+    write_text(writer, ": weir_take_wait abandons a start that is over ");
     write_duration(writer, late_ns);
     write_text(writer, " late\n");
 }
@@ -145,7 +145,7 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     write_text(writer, "\n");
     label(writer, "after a stall");
     if (facts->at_once == UINT64_MAX) {
-        write_text(writer, "all that is left of it on the schedule, at once\n");
+        write_text(writer, "all that the schedule has left, at once\n");
         return;
     }
     write_grouped(writer, facts->at_once);
@@ -215,29 +215,29 @@ static void explain_gap(struct writer *writer, const struct limit *limit, uint64
 }
 
 /* The same rate with a pool large enough for one sleep and its lateness. */
-static struct limit kept_pace(const struct limit *limit, uint64_t grain_ns)
+static struct limit kept_pace(const struct limit *limit, uint64_t min_sleep_ns)
 {
     struct limit kept = strict_pace(limit);
     struct rule rule;
     kept.burst_kind = AMOUNT_NONE;
     kept.factor = (struct decimal){0, 0};
     limit_compile(&kept, &rule);
-    if (line_full_ns(&kept) >= 2 * grain_ns) return kept;
+    if (facts_linear_full_ns(&kept) >= 2 * min_sleep_ns) return kept;
     kept.burst_kind = AMOUNT_TIME;
-    kept.burst = 2 * grain_ns;
+    kept.burst = 2 * min_sleep_ns;
     return kept;
 }
 
-bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns,
+bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t min_sleep_ns,
                    struct writer *writer)
 {
-    const uint64_t per_s = facts_slept_per_s(limit, rule, cost, grain_ns);
+    const uint64_t per_s = facts_slept_per_s(limit, rule, cost, min_sleep_ns);
     if (per_s == UINT64_MAX) return false;
-    const struct limit kept = kept_pace(limit, grain_ns);
+    const struct limit kept = kept_pace(limit, min_sleep_ns);
     write_text(writer, "at most about ");
     write_grouped(writer, per_s);
     write_text(writer, "/s in one thread, which sleeps ");
-    write_duration(writer, grain_ns);
+    write_duration(writer, min_sleep_ns);
     write_text(writer, " at a time.   To hold the rate: '");
     text_write_rate(writer, &kept);
     option_write(writer, &kept, OPTION_BURST);
@@ -251,9 +251,9 @@ bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t 
 static void explain_sleeping(struct writer *writer, const struct limit *limit, const struct rule *rule)
 {
     if (strcmp(limit->unit, "bytes") == 0) return;
-    if (facts_slept_per_s(limit, rule, 1, GRAIN_USUAL_NS) == UINT64_MAX) return;
+    if (facts_slept_per_s(limit, rule, 1, MIN_SLEEP_USUAL_NS) == UINT64_MAX) return;
     label(writer, "by sleeping");
-    explain_slept(limit, rule, 1, GRAIN_USUAL_NS, writer);
+    explain_slept(limit, rule, 1, MIN_SLEEP_USUAL_NS, writer);
     write_text(writer, "\n");
 }
 
@@ -262,7 +262,7 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
 {
     label(writer, "largest call");
     if (limit->pay == PAY_SELF) {
-        write_text(writer, "any; it waits until it is paid for\n");
+        write_text(writer, "any; it starts when its own permits have accrued\n");
         return;
     }
     if (algorithm->pays_after) {
@@ -272,12 +272,12 @@ static void explain_largest(struct writer *writer, const struct limit *limit, co
     if (facts->largest == UINT64_MAX) {
         write_text(writer, "any; one above ");
         write_grouped(writer, pool);
-        write_text(writer, algorithm->lateness != NULL ? " starts when the pool is full and is paid back after\n"
+        write_text(writer, algorithm->lateness != NULL ? " starts when the pool is full and is paid back afterwards\n"
                                                        : " has to wait, for the permits of several periods\n");
         return;
     }
     write_grouped(writer, facts->largest);
-    write_text(writer, "; a larger one is refused for ever\n");
+    write_text(writer, "; a larger one can never pass\n");
 }
 
 /* memory is NULL when the limit is one of several, whose states are kept together. */
@@ -293,7 +293,7 @@ static void explain_memory(struct writer *writer, uint64_t state_bytes, const st
     if (memory != NULL) {
         write_text(writer, "; in a table ");
         write_grouped(writer, memory->table_key_bytes);
-        write_text(writer, " bytes a key, all in");
+        write_text(writer, " bytes a key in all");
     }
     if (memory != NULL && memory->file_key_bytes != memory->table_key_bytes) {
         write_text(writer, "; in a file ");
@@ -354,6 +354,6 @@ void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t
         grows = grows || algorithm_of(&plan->rule[i])->has_stamps;
     }
     if (alone) return;
-    write_text(writer, "all of them hold: a call passes when each lets it, and is charged to none otherwise\n");
+    write_text(writer, "all limits apply: a call passes only if each allows it, and is charged to none otherwise\n");
     if (memory->state_bytes != 0) explain_memory(writer, memory->state_bytes, memory, grows);
 }

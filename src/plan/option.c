@@ -51,7 +51,7 @@ static const struct option_row option_rows[OPTIONS] = {
                               .expected = NULL},
     [OPTION_SHADOW] = {"shadow", TYPE_FLAG, 0, AT(shadow), 0, .expected = NULL},
     [OPTION_HOLD] = {"hold", TYPE_LATER, 0, 0, 0,
-                     .expected = "hold= belongs to limits on how many run at once, which are kept for later"},
+                     .expected = "hold= is for concurrency limits (how many run at once), which are not supported"},
 };
 
 const struct option_row *option_at(int option)

@@ -87,7 +87,7 @@ uint64_t weir_decide_full_ns(const weir_plan *plan, const weir_decision *decisio
 size_t weir_state_size(const weir_plan *plan)
 {
     const struct plan *inside = plan_inside_const(plan);
-    const size_t words = words_before(plan_rules(inside), (int)inside->count);
+    const size_t words = decide_words_before(plan_rules(inside), (int)inside->count);
     return (words != 0 ? words : 1) * sizeof(uint64_t);
 }
 
@@ -113,7 +113,7 @@ void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, we
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     cost_alike(charged, WEIR_LIMITS_MAX, decision->charged);
     cost_alike(used, WEIR_LIMITS_MAX, actual);
-    settle(plan_rules(plan_inside_const(plan)), state, now.ns, decision, charged, used, NULL);
+    decide_settle(plan_rules(plan_inside_const(plan)), state, now.ns, decision, charged, used, NULL);
     decision->charged = 0;
     decision->reserved |= DECISION_SETTLED;
 }

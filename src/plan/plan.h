@@ -63,9 +63,9 @@ void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t
    Writes nothing for a limit without a rate. */
 void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer);
 
-/* The rate that one thread reaches if it sleeps grain_ns at a time between calls of this cost, and how to get the full
-   rate.  Returns false and writes nothing if it reaches the rate. */
-bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t grain_ns,
+/* The rate that one thread reaches if it sleeps min_sleep_ns at a time between calls of this cost, and how to get the
+   full rate.  Returns false and writes nothing if it reaches the rate. */
+bool explain_slept(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t min_sleep_ns,
                    struct writer *writer);
 
 #endif

@@ -76,8 +76,9 @@ static void set_unit(struct limit *limit, const char *start, size_t size)
 static bool read_unit(struct reader *reader, size_t at, const char *start, size_t size)
 {
     if (words_equal("concurrent", start, size)) {
-        return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED, "limits on how many run at once are kept for later; ",
-                                   "", 0, "write a rate; for example 5/s");
+        return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED,
+                                   "concurrency limits (how many run at once) are not supported; ", "", 0,
+                                   "write a rate; for example 5/s");
     }
     if (words_find_period(start, size) != 0 || words_equal("r", start, size)) {
         return reader_fail_at_word(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
@@ -349,7 +350,7 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
         reader.last_size = reader.at - from;
         if (reader_comma_is_ratio(&reader)) {
             reader_fail(&reader, reader.at + 1,
-                        "a ratio goes behind a bare number, as in 10,1.1; a limit has a period: 10/s");
+                        "a ratio follows a bare number, as in 10,1.1; a limit has a period: 10/s");
             return error->code;
         }
         if (!reader_skip(&reader, ';') && !reader_skip(&reader, ',')) return count;

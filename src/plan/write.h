@@ -32,7 +32,7 @@ void write_duration(struct writer *writer, uint64_t ns);
 /* For people, rounded to three digits. */
 void write_about(struct writer *writer, uint64_t ns);
 
-/* For people who wait.  Rounded up, so that a client that comes back then is not early: 19 min 58 s, 2 d 3 h, 0.4 s, 12
+/* For people.  Rounded up, so that a client that comes back then is not early: 19 min 58 s, 2 d 3 h, 0.4 s, 12
    ms. */
 void write_wait(struct writer *writer, uint64_t ns);
 

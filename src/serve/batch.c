@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    One batch of a worker's loop: questions queued, decided together, answered in their order.
 
-       batch_limit, batch_key -> item -> batch_take -> queue -> decide -> answer -> out -> send
+       batch_limit, batch_key -> call -> batch_take -> queue -> decide -> answer -> out -> send
 
    Answers of a session leave in the order of its requests; nothing is allocated but for an answer that is longer than
    any before. */
@@ -132,37 +132,37 @@ struct bytes *batch_reply(struct batch *batch, struct session *session, size_t r
 /* ---- the queue ---- */
 
 /* Would have been refused, but nobody is: what was not taken is not charged. */
-static void let_pass(struct item *item, weir_decision *decision)
+static void let_pass(struct call *call, weir_decision *decision)
 {
-    item->shadow_denied = true;
+    call->shadow_denied = true;
     decision->verdict = WEIR_ALLOW;
     decision->retry_ns = 0;
 }
 
 void batch_answer_one(struct batch *batch, unsigned number)
 {
-    struct item *item = &batch->item[number];
+    struct call *call = &batch->call[number];
     weir_decision *decision = &batch->ask[number].decision;
-    const bool refused = decision->verdict != WEIR_ALLOW && !item->peek;
-    if (!item->peek) stats_decided(batch->stats, item->number, decision, item->under.shadow);
-    if (refused && decision->verdict == WEIR_NEVER) notes_never(batch, item);
-    if (refused && notes_wants_refusals(&batch->service->notes)) notes_refusal(batch, item, decision);
-    if (item->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(item, decision);
-    item->receipt = batch->receipts += SERVICE_WORKERS_MAX;
-    item->answer(batch, item, decision);
+    const bool refused = decision->verdict != WEIR_ALLOW && !call->peek;
+    if (!call->peek) stats_decided(batch->stats, call->number, decision, call->under.shadow);
+    if (refused && decision->verdict == WEIR_NEVER) notes_never(batch, call);
+    if (refused && notes_wants_refusals(&batch->service->notes)) notes_refusal(batch, call, decision);
+    if (call->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(call, decision);
+    call->receipt = batch->receipts += SERVICE_WORKERS_MAX;
+    call->answer(batch, call, decision);
 }
 
 /* What was written before its question goes before it. */
-static void park(struct batch *batch, struct item *item)
+static void park(struct batch *batch, struct call *call)
 {
-    if (batch->out_session == item->session) batch_flush(batch);
-    if (!park_add(batch, item)) item->session->closing = true; /* without memory for its limit */
+    if (batch->out_session == call->session) batch_flush(batch);
+    if (!park_add(batch, call)) call->session->closing = true; /* without memory for its limit */
 }
 
 static void answer_all(struct batch *batch)
 {
     for (unsigned i = 0; i < batch->count; i++) {
-        if (batch->parking != NULL && batch->item[i].under.is_shared) park(batch, &batch->item[i]);
+        if (batch->parking != NULL && batch->call[i].under.is_shared) park(batch, &batch->call[i]);
         else batch_answer_one(batch, i);
     }
     if (batch->parking == NULL) return;
@@ -186,13 +186,13 @@ static uint64_t most_of(const uint64_t each[], unsigned count)
     return cost;
 }
 
-static const struct item_each *keep_each(struct batch *batch, const struct item *item, const uint64_t each[],
+static const struct call_each *keep_each(struct batch *batch, const struct call *call, const uint64_t each[],
                                          unsigned each_count)
 {
-    struct item_each *kept = &batch->each[batch->each_count++];
-    *kept = (struct item_each){.end = {0}};
+    struct call_each *kept = &batch->each[batch->each_count++];
+    *kept = (struct call_each){.end = {0}};
     for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) {
-        kept->cost[i] = each == NULL ? item->cost : each_count == 1 ? each[0] : i < each_count ? each[i] : 0;
+        kept->cost[i] = each == NULL ? call->cost : each_count == 1 ? each[0] : i < each_count ? each[i] : 0;
     }
     return kept;
 }
@@ -205,18 +205,18 @@ static uint64_t work_of(const weir_plan *plan)
     return inside->count + weir_state_size(plan) / BYTES_OF_WORK;
 }
 
-void batch_take(struct batch *batch, const struct item *item, const uint64_t each[], unsigned each_count)
+void batch_take(struct batch *batch, const struct call *call, const uint64_t each[], unsigned each_count)
 {
-    const bool wants_each = weir_plan_limits(item->under.plan) > 1;
-    batch_works(batch, work_of(item->under.plan));
+    const bool wants_each = weir_plan_limits(call->under.plan) > 1;
+    batch_works(batch, work_of(call->under.plan));
     if (batch->count == BATCH_ASKS || (wants_each && batch->each_count == BATCH_EACH)) batch_settle_queue(batch);
-    struct item *queued = &batch->item[batch->count];
+    struct call *queued = &batch->call[batch->count];
     weir_ask *ask = &batch->ask[batch->count];
-    if (queued != item) *queued = *item;
+    if (queued != call) *queued = *call;
     if (each != NULL) queued->cost = wants_each ? each[0] : most_of(each, each_count); /* several: see batch_costs */
-    queued->each = wants_each ? keep_each(batch, item, each, each_count) : NULL;
+    queued->each = wants_each ? keep_each(batch, call, each, each_count) : NULL;
     queued->shadow_denied = false;
-    ask->plan = item->under.plan;
+    ask->plan = call->under.plan;
     ask->cost = queued->cost;
     const unsigned number = batch->count++;
     decide_expect(batch, queued, number);

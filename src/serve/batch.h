@@ -4,8 +4,8 @@
 
        bytes -> handle_bytes -> resp/commands.c / http/routes.c -> batch_take ... batch_end -> answers -> send
 
-   See batch.c, batch_limit.c and decide.c.  No socket: who has the bytes calls handle_bytes for each session that has
-   some, then batch_end. */
+   See batch.c, batch_limit.c and decide.c.  No socket: the owner of the bytes calls handle_bytes for each session that
+   has some, then batch_end. */
 #ifndef WEIR_SERVE_BATCH_H
 #define WEIR_SERVE_BATCH_H
 
@@ -38,22 +38,22 @@ struct session {
     bool waits;            /* has whole requests left, behind what others ask: see handle_bytes */
     uint64_t id;
     char name[SESSION_NAME_MAX + 1];
-    void *connection; /* of who has the socket */
+    void *connection; /* the owner of the socket */
 };
 
 struct batch;
-struct item;
+struct call;
 
 /* Writes the answer to one decision. */
-typedef void (*batch_answer)(struct batch *batch, const struct item *item, const weir_decision *decision);
+typedef void (*batch_answer)(struct batch *batch, const struct call *call, const weir_decision *decision);
 
 /* Costs of its own for each limit, and the ends of their slots. */
-struct item_each {
+struct call_each {
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
 };
 
 /* What is asked.  Slices live until the batch's end.  Two cache lines: it is filled and copied for each request. */
-struct item {
+struct call {
     struct session *session; /* stays where it is until the batch's end */
     batch_answer answer;
     struct policy_verdict under;
@@ -63,32 +63,32 @@ struct item {
     struct slice limit; /* its name or text, as it was asked */
     struct slice key;   /* as it is in the table */
     uint64_t cost;
-    const struct item_each *each;            /* NULL: the same cost for all limits, and just one limit */
+    const struct call_each *each;            /* NULL: the same cost for all limits, and just one limit */
     uint64_t receipt;                        /* set when answered: its number */
     const struct policy_limit *policy_limit; /* named: which, from batch_limit to batch_key */
     uint64_t detail[2];                      /* the protocol's own */
 };
 
 /* A question without a limit and a key yet.  Field by field: what clears the whole at once takes long to begin. */
-static inline struct item item_start(struct session *session, batch_answer answer)
+static inline struct call call_start(struct session *session, batch_answer answer)
 {
-    struct item item;
-    item.session = session;
-    item.answer = answer;
-    item.under = (struct policy_verdict){NULL, {NULL}, false, false, 0};
-    item.number = 0;
-    item.named = item.peek = item.charge = item.shadow_denied = false;
-    item.limit = item.key = (struct slice){NULL, 0};
-    item.cost = item.receipt = item.detail[0] = item.detail[1] = 0;
-    item.each = NULL;
-    item.policy_limit = NULL;
-    return item;
+    struct call call;
+    call.session = session;
+    call.answer = answer;
+    call.under = (struct policy_verdict){NULL, {NULL}, false, false, 0};
+    call.number = 0;
+    call.named = call.peek = call.charge = call.shadow_denied = false;
+    call.limit = call.key = (struct slice){NULL, 0};
+    call.cost = call.receipt = call.detail[0] = call.detail[1] = 0;
+    call.each = NULL;
+    call.policy_limit = NULL;
+    return call;
 }
 
 /* A text of a limit and what it means, kept by a worker (see plans.c). */
 struct plans;
 
-/* A worker's way to the engine (see decide.c), and who waits for it (see park.c). */
+/* A worker's way to the engine (see decide.c), and what waits for it (see park.c). */
 struct asker;
 struct park_group;
 
@@ -112,9 +112,9 @@ struct batch {
 
     weir_ask ask[BATCH_ASKS];
     uint64_t hash[BATCH_ASKS]; /* of their keys, as keyed_announce has it */
-    struct item item[BATCH_ASKS];
+    struct call call[BATCH_ASKS];
     unsigned count;
-    struct item_each each[BATCH_EACH];
+    struct call_each each[BATCH_EACH];
     unsigned each_count;
 
     struct bytes scratch; /* keys that are made, decoded fields; emptied when the batch ends */
@@ -153,7 +153,7 @@ void batch_end(struct batch *batch);
 void batch_flush(struct batch *batch);
 void batch_answer_one(struct batch *batch, unsigned number);
 
-/* Takes the policy that is present now: of who has just defined a name, after batch_settle_queue. */
+/* Takes the policy that is present now: for a session that has just defined a name, after batch_settle_queue. */
 void batch_look_at_policy(struct batch *batch);
 
 /* Has this session shown who it is, or need it not?  Until it has, its bounds are tighter: see handle.c, conn.c. */
@@ -180,37 +180,37 @@ void batch_next_request(struct batch *batch);
 void batch_settle_queue(struct batch *batch);
 
 /* An empty question where it will be queued, so that it need not be copied; for the next batch_take. */
-static inline struct item *batch_item(struct batch *batch, struct session *session, batch_answer answer)
+static inline struct call *batch_call(struct batch *batch, struct session *session, batch_answer answer)
 {
-    struct item *item = &batch->item[batch->count < BATCH_ASKS ? batch->count : 0];
+    struct call *call = &batch->call[batch->count < BATCH_ASKS ? batch->count : 0];
     if (batch->count == BATCH_ASKS) batch_settle_queue(batch);
-    *item = item_start(session, answer);
-    return item;
+    *call = call_start(session, answer);
+    return call;
 }
 
-/* Queues a question; it is answered by item->answer in its place.  each: a cost for each limit of the plan, as many as
-   batch_costs lets through, copied; NULL for item->cost. */
-void batch_take(struct batch *batch, const struct item *item, const uint64_t each[], unsigned each_count);
+/* Queues a question; it is answered by call->answer in its place.  each: a cost for each limit of the plan, as many as
+   batch_costs lets through, copied; NULL for call->cost. */
+void batch_take(struct batch *batch, const struct call *call, const uint64_t each[], unsigned each_count);
 
 /* May so many costs be given for this limit: one for all, or one for each?  false: *problem says how many. */
-bool batch_costs(const struct item *item, unsigned count, char problem[200]);
+bool batch_costs(const struct call *call, unsigned count, char problem[200]);
 
 /* Where to write to this session: there is room for so many bytes (BATCH_REPLY is usual).  What was written before may
-   be sent by this.  Who writes more than there is room for has the session closed. */
+   be sent by this.  A session that writes more than there is room for is closed. */
 struct bytes *batch_reply(struct batch *batch, struct session *session, size_t room);
 
 /* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a
    text does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT", "BADLIMIT" or "NOPERM" (RESP's
    way of saying which).  What is queued may be settled by this; what it fills stays until batch_end or the next
    batch_limit. */
-bool batch_limit(struct batch *batch, struct slice name_or_text, struct item *item, const char **code,
+bool batch_limit(struct batch *batch, struct slice name_or_text, struct call *call, const char **code,
                  weir_error *error);
 
 /* The key as it is in the table, in scratch where it must be made: after batch_limit.  false: *problem says why. */
-bool batch_key(struct batch *batch, struct slice key, struct item *item, char problem[200]);
-bool batch_key_of_fields(struct batch *batch, policy_field field, void *request, struct item *item, char problem[200]);
+bool batch_key(struct batch *batch, struct slice key, struct call *call, char problem[200]);
+bool batch_key_of_fields(struct batch *batch, policy_field field, void *request, struct call *call, char problem[200]);
 
-/* ---- decide.c: who decides ---- */
+/* ---- decide.c: a table or the engine ---- */
 
 /* Makes the worker's way to the engine of the policy that is present now. */
 void decide_follow(struct batch *batch);
@@ -227,20 +227,20 @@ void decide_go_on(struct batch *batch);
 /* What the engine says to the question of this number. */
 void decide_answered(struct batch *batch, const weir_engine_ask *ask, unsigned number);
 
-/* The key of the question that is to be queued, as who decides has it; it will be asked for soon. */
-void decide_expect(struct batch *batch, struct item *item, unsigned number);
+/* The key of the question that is to be queued, as the table or the engine has it; it will be asked for soon. */
+void decide_expect(struct batch *batch, struct call *call, unsigned number);
 
 /* All that is queued, each question's answer in batch->ask; batch->parking: but for those of the engine. */
 void decide_queue(struct batch *batch);
 
 /* Of a decision that is being answered: from its time until the limit that it names holds all its permits again. */
-uint64_t decide_full_ns(const struct batch *batch, const struct item *item, const weir_decision *decision);
+uint64_t decide_full_ns(const struct batch *batch, const struct call *call, const weir_decision *decision);
 
 /* May what was taken still be corrected? */
-bool decide_correctable(const struct item *item, const weir_decision *decision);
+bool decide_correctable(const struct call *call, const weir_decision *decision);
 
 /* A question to the engine beside the queue.  `then` hears its answer, at once or later; away is as any other answer.
-   Whose session has gone meanwhile hears NULL for it; who is closed hears nothing. */
+   If the session has gone meanwhile, it is NULL; a closed asker hears nothing. */
 struct decide_alone {
     weir_engine_ask ask;         /* its key is copied; costs are in `memory` */
     struct engine_limit *shared; /* that it is of; NULL: of none */
@@ -251,13 +251,13 @@ struct decide_alone {
 /* [with the queue settled] session NULL: nobody waits for it. */
 void decide_alone(struct batch *batch, struct session *session, const struct decide_alone *alone);
 
-/* [with the queue settled] item->answer is told ALLOW, or DENY where the engine did not say that it has. */
-void decide_forget(struct batch *batch, const struct item *item);
+/* [with the queue settled] call->answer is told ALLOW, or DENY where the engine did not say that it has. */
+void decide_forget(struct batch *batch, const struct call *call);
 
-/* The key that this item has in the engine, in scratch. */
-weir_key decide_shared_key(struct batch *batch, const struct item *item);
+/* The key that this call has in the engine, in scratch. */
+weir_key decide_shared_key(struct batch *batch, const struct call *call);
 
-/* What those who share the engine sign with, as far as it has been read; NULL: there is no engine. */
+/* What the services on one engine sign with, as far as it has been read; NULL: there is no engine. */
 const struct secrets *decide_secrets(struct batch *batch);
 
 /* Is the engine to be asked for them again, for a receipt that was signed with another one?  Once a second. */
@@ -271,10 +271,10 @@ bool decide_secrets_again(struct batch *batch);
 size_t handle_bytes(struct batch *batch, struct session *session, struct slice bytes);
 
 /* Of "\\0NAME\\0KEY" the key, of others all. */
-struct slice batch_key_plain(const struct item *item);
+struct slice batch_key_plain(const struct call *call);
 
 /* Back again: the key as batch_key_plain had it.  false: it is none. */
-bool batch_key_again(struct batch *batch, struct slice plain, struct item *item);
+bool batch_key_again(struct batch *batch, struct slice plain, struct call *call);
 
 /* ---- receipt.c ---- */
 
@@ -282,12 +282,12 @@ enum { RECEIPT_MAX = 3072 };
 
 /* What was taken, by which limit and key: all that settling needs, as text where the limit and the key are.  Writes
    nothing where nothing was taken, or where it cannot be corrected: a refusal, a look, a charge. */
-void receipt_write(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision);
+void receipt_write(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision);
 
 /* AGAIN: it had been settled, and nothing was changed.  REFUSED: nothing was corrected; problem says why. */
 enum receipt_result { RECEIPT_SETTLED, RECEIPT_AGAIN, RECEIPT_REFUSED };
 
-/* What was really used; and who wants to know what became of it. */
+/* What was really used; and what to call with the outcome. */
 struct receipt_used {
     uint64_t actual[WEIR_LIMITS_MAX];
     unsigned count;

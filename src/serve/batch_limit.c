@@ -89,48 +89,48 @@ static const struct policy_limit *find_limit(struct batch *batch, struct slice n
     return batch->last_limit;
 }
 
-bool batch_limit(struct batch *batch, struct slice name_or_text, struct item *item, const char **code,
+bool batch_limit(struct batch *batch, struct slice name_or_text, struct call *call, const char **code,
                  weir_error *error)
 {
-    item->limit = name_or_text;
-    item->named = is_name(name_or_text);
-    item->number = 0;
-    item->policy_limit = NULL;
+    call->limit = name_or_text;
+    call->named = is_name(name_or_text);
+    call->number = 0;
+    call->policy_limit = NULL;
     *code = "BADLIMIT";
-    if (!item->named && batch->access.texts != ACCESS_TEXTS_ON) {
+    if (!call->named && batch->access.texts != ACCESS_TEXTS_ON) {
         *code = "NOPERM";
         api_fail(error, WEIR_EINVAL, access_no_texts(&batch->access));
         return false;
     }
-    if (!item->named) return plans_text(batch, name_or_text, &item->under, error);
+    if (!call->named) return plans_text(batch, name_or_text, &call->under, error);
     *code = "NOLIMIT";
-    item->policy_limit = find_limit(batch, name_or_text);
-    if (item->policy_limit == NULL) {
+    call->policy_limit = find_limit(batch, name_or_text);
+    if (call->policy_limit == NULL) {
         say_unknown(batch->policy, name_or_text, error);
         return false;
     }
-    const struct policy_limit *limit = item->policy_limit;
-    item->under = backend_verdict(&limit->plan, limit->table, limit->shared, limit->shadow);
-    item->number = limit->number;
+    const struct policy_limit *limit = call->policy_limit;
+    call->under = backend_verdict(&limit->plan, limit->table, limit->shared, limit->shadow);
+    call->number = limit->number;
     return true;
 }
 
 /* ---- keys ---- */
 
 /* "\0NAME\0" in scratch, and behind it the key is to come; returns where it begins. */
-static size_t begin_key(struct batch *batch, const struct item *item)
+static size_t begin_key(struct batch *batch, const struct call *call)
 {
     const size_t begin = batch->scratch.size;
     bytes_byte(&batch->scratch, '\0');
-    bytes_text(&batch->scratch, item->policy_limit->name);
+    bytes_text(&batch->scratch, call->policy_limit->name);
     bytes_byte(&batch->scratch, '\0');
     return begin;
 }
 
-static void end_key(struct batch *batch, size_t begin, struct item *item)
+static void end_key(struct batch *batch, size_t begin, struct call *call)
 {
-    item->key = slice_from(bytes_slice(&batch->scratch), begin);
-    item->under = policy_resolve(item->policy_limit, batch_key_plain(item));
+    call->key = slice_from(bytes_slice(&batch->scratch), begin);
+    call->under = policy_resolve(call->policy_limit, batch_key_plain(call));
 }
 
 static bool key_fails(struct batch *batch, size_t begin, const char *missing, char problem[200])
@@ -148,80 +148,80 @@ static bool key_fails(struct batch *batch, size_t begin, const char *missing, ch
     return false;
 }
 
-struct slice batch_key_plain(const struct item *item)
+struct slice batch_key_plain(const struct call *call)
 {
-    return item->named ? slice_from(item->key, strlen(item->policy_limit->name) + 2) : item->key;
+    return call->named ? slice_from(call->key, strlen(call->policy_limit->name) + 2) : call->key;
 }
 
-static bool is_key(struct slice key, const struct item *item, char problem[200])
+static bool is_key(struct slice key, const struct call *call, char problem[200])
 {
-    const bool needless = item->named && item->policy_limit->common;
+    const bool needless = call->named && call->policy_limit->common;
     if ((key.size == 0 && !needless) || key.size > POLICY_KEY_MAX) {
         snprintf(problem, 200, "the key has %zu bytes: expected 1 to %d; for example user:42", key.size,
                  POLICY_KEY_MAX);
         return false;
     }
-    if (item->named || key.bytes[0] != '\0') return true;
+    if (call->named || key.bytes[0] != '\0') return true;
     snprintf(problem, 200, "the key begins with a byte that is 0: those are weir's own; for example user:42");
     return false;
 }
 
-bool batch_key(struct batch *batch, struct slice key, struct item *item, char problem[200])
+bool batch_key(struct batch *batch, struct slice key, struct call *call, char problem[200])
 {
     const char *missing = NULL;
-    if (!is_key(key, item, problem)) return false;
-    if (!item->named) {
-        item->key = key;
+    if (!is_key(key, call, problem)) return false;
+    if (!call->named) {
+        call->key = key;
         return true;
     }
-    const size_t begin = begin_key(batch, item);
-    if (!policy_key_given(item->policy_limit, key, &batch->scratch, &missing))
+    const size_t begin = begin_key(batch, call);
+    if (!policy_key_given(call->policy_limit, key, &batch->scratch, &missing))
         return key_fails(batch, begin, missing, problem);
-    end_key(batch, begin, item);
+    end_key(batch, begin, call);
     return true;
 }
 
-bool batch_key_of_fields(struct batch *batch, policy_field field, void *request, struct item *item, char problem[200])
+bool batch_key_of_fields(struct batch *batch, policy_field field, void *request, struct call *call, char problem[200])
 {
     const char *missing = NULL;
-    if (!item->named) {
+    if (!call->named) {
         const struct slice key = field(request, "key");
-        if (!is_key(key, item, problem)) return false;
-        item->key = key;
+        if (!is_key(key, call, problem)) return false;
+        call->key = key;
         return true;
     }
-    const size_t begin = begin_key(batch, item);
-    if (!policy_key(item->policy_limit, field, request, &batch->scratch, &missing))
+    const size_t begin = begin_key(batch, call);
+    if (!policy_key(call->policy_limit, field, request, &batch->scratch, &missing))
         return key_fails(batch, begin, missing, problem);
-    end_key(batch, begin, item);
+    end_key(batch, begin, call);
     return true;
 }
 
-bool batch_key_again(struct batch *batch, struct slice plain, struct item *item)
+bool batch_key_again(struct batch *batch, struct slice plain, struct call *call)
 {
     char problem[200];
-    if (!is_key(plain, item, problem)) return false;
-    item->key = plain;
-    if (!item->named) return true;
-    const size_t begin = begin_key(batch, item);
+    if (!is_key(plain, call, problem)) return false;
+    call->key = plain;
+    if (!call->named) return true;
+    const size_t begin = begin_key(batch, call);
     bytes_add(&batch->scratch, plain);
     if (batch->scratch.full) return key_fails(batch, begin, "key", problem);
-    end_key(batch, begin, item);
+    end_key(batch, begin, call);
     return true;
 }
 
 /* A key that is exempt, or may do all or nothing, is asked for with the costs of the limit that it is spared. */
-static bool is_spared(const struct item *item, int count)
+static bool is_spared(const struct call *call, int count)
 {
-    const struct plan *plan = plan_inside_const(item->under.plan);
-    return plan->count == 1 && plan->limit[0].period_ns == 0 && item->policy_limit != NULL &&
-           count == weir_plan_limits(&item->policy_limit->plan);
+    const struct plan *plan = plan_inside_const(call->under.plan);
+    return plan->count == 1 && plan->limit[0].period_ns == 0 && call->policy_limit != NULL &&
+           count == weir_plan_limits(&call->policy_limit->plan);
 }
 
-bool batch_costs(const struct item *item, unsigned count, char problem[200])
+bool batch_costs(const struct call *call, unsigned count, char problem[200])
 {
-    const int limits = weir_plan_limits(item->under.plan);
-    if (count == 1 || (int)count == limits || is_spared(item, (int)count)) return true;
+    const int limits = weir_plan_limits(call->under.plan);
+    if (count == 1 || (int)count == limits || is_spared(call, (int)count)) return true;
     if (limits == 1) {
         snprintf(problem, 200, "this limit takes one cost, not %u; for example 2", count);
     } else {

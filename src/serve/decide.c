@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   Who decides: a table of this process, or the engine that is shared with other servers.
+   Where it is decided: a table of this process, or the engine that is shared with other servers.
 
-       item.under -> table    keyed_take_announced, keyed_ask
+       call.under -> table    keyed_take_announced, keyed_ask
                   -> shared   "NAME|KEY" -> engine_ask_begin, all that a batch has of them at once
 
    In a table each key's place is on its way to the cache when its question is queued.  Questions of one limit each that
@@ -13,7 +13,7 @@
    What is asked of either is asked in the order in which it came, and neither knows of the other's limits, so nobody
    can tell from the answers where one batch ended and the next began.
 
-   Who is refused by the engine is told with those whom the table refuses.
+   Refusals by the engine are reported with those by the table.
 
    A name has no "|", and a text has no name: nobody reaches another limit's state by a clever key.
 
@@ -96,8 +96,8 @@ const struct secrets *decide_secrets(struct batch *batch)
     if (engine_secret(asker->handle, NULL) == asker->secrets_number) return &asker->secrets;
     asker->secrets_number = engine_secret(asker->handle, text);
     if (!secrets_read(&asker->secrets, text)) {
-        service_say(batch->service, "engine: the secret of receipts has another form than 32 characters or more, or "
-                                    "\"NEW OLD SECONDS\": each service settles only its own");
+        service_say(batch->service, "engine: the secret of receipts is neither 32 characters or more nor \"NEW OLD "
+                                    "SECONDS\": each service settles only its own receipts");
     }
     memset(text, 0, sizeof text);
     return &asker->secrets;
@@ -157,54 +157,54 @@ void decide_go_on(struct batch *batch)
 /* ---- keys ---- */
 
 /* There is room in scratch for each request's: see batch_next_request. */
-weir_key decide_shared_key(struct batch *batch, const struct item *item)
+weir_key decide_shared_key(struct batch *batch, const struct call *call)
 {
     const size_t begin = batch->scratch.size;
-    if (item->named) bytes_text(&batch->scratch, item->policy_limit->name);
+    if (call->named) bytes_text(&batch->scratch, call->policy_limit->name);
     bytes_byte(&batch->scratch, between);
-    bytes_add(&batch->scratch, batch_key_plain(item));
+    bytes_add(&batch->scratch, batch_key_plain(call));
     const struct slice key = slice_from(bytes_slice(&batch->scratch), begin);
     return (weir_key){key.bytes, key.size};
 }
 
-void decide_expect(struct batch *batch, struct item *item, unsigned number)
+void decide_expect(struct batch *batch, struct call *call, unsigned number)
 {
     weir_ask *ask = &batch->ask[number];
-    if (item->under.is_shared) {
-        ask->key = decide_shared_key(batch, item);
+    if (call->under.is_shared) {
+        ask->key = decide_shared_key(batch, call);
     } else {
-        ask->key = (weir_key){item->key.bytes, item->key.size};
-        batch->hash[number] = keyed_announce(item->under.table, ask->plan, ask->key);
+        ask->key = (weir_key){call->key.bytes, call->key.size};
+        batch->hash[number] = keyed_announce(call->under.table, ask->plan, ask->key);
     }
 }
 
 /* ---- by a table ---- */
 
-static bool is_plain(const struct item *item)
+static bool is_plain(const struct call *call)
 {
-    return item->each == NULL && !item->peek && !item->charge;
+    return call->each == NULL && !call->peek && !call->charge;
 }
 
 static void decide_one(struct batch *batch, unsigned number)
 {
-    const struct item *item = &batch->item[number];
-    struct ask ask = {.now_ns = batch->now_ns, .cost = item->cost, .peek = item->peek, .charge = item->charge};
-    if (item->each != NULL) {
-        struct item_each *each = &batch->each[item->each - batch->each];
+    const struct call *call = &batch->call[number];
+    struct ask ask = {.now_ns = batch->now_ns, .cost = call->cost, .peek = call->peek, .charge = call->charge};
+    if (call->each != NULL) {
+        struct call_each *each = &batch->each[call->each - batch->each];
         ask.each = each->cost;
         ask.end = each->end;
     }
-    batch->ask[number].decision = keyed_ask(item->under.table, item->under.plan, batch->ask[number].key, &ask);
+    batch->ask[number].decision = keyed_ask(call->under.table, call->under.plan, batch->ask[number].key, &ask);
 }
 
 /* Those from here on that a table decides; returns where the next is that it does not. */
 static unsigned decide_here(struct batch *batch, unsigned from)
 {
-    const struct item *first = &batch->item[from];
+    const struct call *first = &batch->call[from];
     weir_table *table = first->under.table;
     unsigned to = from;
-    while (to < batch->count && !batch->item[to].under.is_shared && batch->item[to].under.table == table &&
-           is_plain(&batch->item[to]))
+    while (to < batch->count && !batch->call[to].under.is_shared && batch->call[to].under.table == table &&
+           is_plain(&batch->call[to]))
         to++;
     if (to == from) decide_one(batch, to++);
     else keyed_take_announced(table, batch->ask + from, batch->hash + from, to - from, batch->now_ns);
@@ -215,34 +215,34 @@ static unsigned decide_here(struct batch *batch, unsigned from)
 
 static weir_engine_ask shared_ask(const struct batch *batch, unsigned number)
 {
-    const struct item *item = &batch->item[number];
-    const bool each = item->each != NULL;
-    return (weir_engine_ask){.verb = item->peek     ? WEIR_ASK_PEEK
-                                     : item->charge ? WEIR_ASK_CHARGE
+    const struct call *call = &batch->call[number];
+    const bool each = call->each != NULL;
+    return (weir_engine_ask){.verb = call->peek     ? WEIR_ASK_PEEK
+                                     : call->charge ? WEIR_ASK_CHARGE
                                                     : WEIR_ASK_TAKE,
-                             .limit = engine_limit_inside(item->under.shared),
+                             .limit = engine_limit_inside(call->under.shared),
                              .key = batch->ask[number].key,
-                             .cost = each ? item->each->cost : &item->cost,
-                             .costs = each ? (unsigned)weir_plan_limits(item->under.plan) : 1};
+                             .cost = each ? call->each->cost : &call->cost,
+                             .costs = each ? (unsigned)weir_plan_limits(call->under.plan) : 1};
 }
 
 /* end 0: it cannot be corrected, for the engine does not know of it. */
 void decide_answered(struct batch *batch, const weir_engine_ask *ask, unsigned number)
 {
-    const struct item *item = &batch->item[number];
+    const struct call *call = &batch->call[number];
     weir_decision *decision = &batch->ask[number].decision;
     *decision = ask->decision;
     if (ask->from != WEIR_FROM_ENGINE) decision->end = 0;
-    if (ask->from == WEIR_FROM_AWAY && !item->peek) {
-        struct stats_limit *limit = &batch->stats->limit[item->number];
+    if (ask->from == WEIR_FROM_AWAY && !call->peek) {
+        struct stats_limit *limit = &batch->stats->limit[call->number];
         stats_add(decision->verdict == WEIR_ALLOW ? &limit->away_allowed : &limit->away_refused, 1);
     }
     batch->asker->full_ns[number] = ask->full_ns;
-    if (decision->verdict != WEIR_ALLOW && !item->peek) {
-        keyed_count_refusal(batch->slots, (weir_key){item->key.bytes, item->key.size}, decision);
+    if (decision->verdict != WEIR_ALLOW && !call->peek) {
+        keyed_count_refusal(batch->slots, (weir_key){call->key.bytes, call->key.size}, decision);
     }
-    if (item->each == NULL) return;
-    struct item_each *each = &batch->each[item->each - batch->each];
+    if (call->each == NULL) return;
+    struct call_each *each = &batch->each[call->each - batch->each];
     for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) each->end[i] = decision->end;
 }
 
@@ -278,7 +278,7 @@ void decide_queue(struct batch *batch)
     struct asker *asker = batch->asker;
     unsigned shared = 0;
     for (unsigned number = 0; number < batch->count;) {
-        if (!batch->item[number].under.is_shared) {
+        if (!batch->call[number].under.is_shared) {
             number = decide_here(batch, number);
         } else if (asker == NULL) {
             refuse(batch, number++);
@@ -289,17 +289,17 @@ void decide_queue(struct batch *batch)
     if (shared != 0) decide_shared(batch, shared);
 }
 
-/* ---- what else is asked of who decides ---- */
+/* ---- what else is asked of a table or the engine ---- */
 
-uint64_t decide_full_ns(const struct batch *batch, const struct item *item, const weir_decision *decision)
+uint64_t decide_full_ns(const struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    if (!item->under.is_shared) return weir_table_full_ns(item->under.table, item->under.plan, decision);
-    return batch->asker != NULL ? batch->asker->full_ns[item - batch->item] : decision_retry_ns(decision);
+    if (!call->under.is_shared) return weir_table_full_ns(call->under.table, call->under.plan, decision);
+    return batch->asker != NULL ? batch->asker->full_ns[call - batch->call] : decision_retry_ns(decision);
 }
 
-bool decide_correctable(const struct item *item, const weir_decision *decision)
+bool decide_correctable(const struct call *call, const weir_decision *decision)
 {
-    return !item->under.is_shared || decision->end != 0;
+    return !call->under.is_shared || decision->end != 0;
 }
 
 /* ---- alone ---- */
@@ -333,29 +333,29 @@ void decide_alone(struct batch *batch, struct session *session, const struct dec
 
 static void forgotten(struct batch *batch, struct session *session, const weir_engine_ask *ask, void **memory)
 {
-    struct item *item = *memory;
+    struct call *call = *memory;
     const bool done = ask->from == WEIR_FROM_ENGINE && ask->decision.verdict == WEIR_ALLOW;
     const weir_decision decision = {.verdict = done ? WEIR_ALLOW : WEIR_DENY};
-    item->session = session;
-    if (session != NULL) item->answer(batch, item, &decision);
+    call->session = session;
+    if (session != NULL) call->answer(batch, call, &decision);
 }
 
-void decide_forget(struct batch *batch, const struct item *item)
+void decide_forget(struct batch *batch, const struct call *call)
 {
-    if (!item->under.is_shared) {
-        keyed_forget(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, batch->now_ns);
-        item->answer(batch, item, &(weir_decision){.verdict = WEIR_ALLOW});
+    if (!call->under.is_shared) {
+        keyed_forget(call->under.table, call->under.plan, (weir_key){call->key.bytes, call->key.size}, batch->now_ns);
+        call->answer(batch, call, &(weir_decision){.verdict = WEIR_ALLOW});
         return;
     }
-    struct item *kept = malloc(sizeof *kept);
+    struct call *kept = malloc(sizeof *kept);
     if (kept == NULL) {
-        item->answer(batch, item, &(weir_decision){.verdict = WEIR_DENY});
+        call->answer(batch, call, &(weir_decision){.verdict = WEIR_DENY});
         return;
     }
-    *kept = *item;
+    *kept = *call;
     const weir_engine_ask ask = {.verb = WEIR_ASK_FORGET,
-                                 .limit = engine_limit_inside(item->under.shared),
-                                 .key = decide_shared_key(batch, item)};
-    decide_alone(batch, item->session,
-                 &(struct decide_alone){.ask = ask, .shared = item->under.shared, .then = forgotten, .memory = kept});
+                                 .limit = engine_limit_inside(call->under.shared),
+                                 .key = decide_shared_key(batch, call)};
+    decide_alone(batch, call->session,
+                 &(struct decide_alone){.ask = ask, .shared = call->under.shared, .then = forgotten, .memory = kept});
 }

@@ -5,7 +5,7 @@
        policy, plans --share--> engine_limit
 
    The first handle is nobody's for asking: others join it, figures are read from it, and while it is open what they
-   share stays.  A reload that changes the settings makes another engine; the old one goes with the last who has it.
+   share stays.  A reload that changes the settings makes another engine; the old one is freed with its last user.
    What was used is in the engine itself, so that nothing is lost by that but permits that were in leases, which are
    given back, and what was let through while it was away.
 

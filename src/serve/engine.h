@@ -41,7 +41,8 @@ void engine_release(struct engine *engine); /* the last waits for the engine, at
 weir_engine *engine_join(struct engine *engine);
 void engine_leave(struct engine *engine, weir_engine *handle);
 
-/* The same for who must not wait: leases are given back, at most for its deadline, when engine_close_left is called. */
+/* The same for a caller that must not wait: leases are given back, at most for its deadline, when engine_close_left is
+   called. */
 void engine_leave_soon(struct engine *engine, weir_engine *handle);
 void engine_close_left(struct service *service);
 

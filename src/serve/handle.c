@@ -77,7 +77,7 @@ static void end_bad_http(struct batch *batch, struct session *session, const str
     session->closing = true;
 }
 
-/* Who waits for this before the body is sent gets it once: when the body has begun nobody waits any more. */
+/* A client that waits for this before it sends the body gets it once: when the body has begun, it no longer waits. */
 static void go_on(struct batch *batch, struct session *session)
 {
     batch_settle_queue(batch);

@@ -26,8 +26,8 @@ struct line {
 };
 
 struct kept {
-    struct item item;
-    struct item_each each;
+    struct call call;
+    struct call_each each;
 };
 
 /* Of a limit by text: the worker may need its place meanwhile. */
@@ -100,8 +100,8 @@ bool park_begin(struct batch *batch, struct park_group *group, const unsigned nu
     size_t size = 1;
     if (group->count == 0) return false;
     for (unsigned i = 0; i < group->count; i++) {
-        const struct item *item = &batch->item[number[i]];
-        size += item->limit.size + item->key.size + group->ask[i].key.size;
+        const struct call *call = &batch->call[number[i]];
+        size += call->limit.size + call->key.size + group->ask[i].key.size;
     }
     group->text = malloc(size);
     group->kept = malloc(group->count * sizeof group->kept[0]);
@@ -147,20 +147,20 @@ static bool add_line(struct park_group *group, struct session *session, int ques
     return true;
 }
 
-bool park_add(struct batch *batch, const struct item *item)
+bool park_add(struct batch *batch, const struct call *call)
 {
     struct park_group *group = batch->parking;
     const unsigned at = group->added++;
     struct kept *kept = &group->kept[at];
     weir_engine_ask *ask = &group->ask[at];
-    kept->item = *item;
-    if (item->each != NULL) kept->each = *item->each;
+    kept->call = *call;
+    if (call->each != NULL) kept->each = *call->each;
     ask->key.bytes = keep_text(group, ask->key.bytes, ask->key.size);
-    kept->item.limit.bytes = keep_text(group, item->limit.bytes, item->limit.size);
-    kept->item.key.bytes = keep_text(group, item->key.bytes, item->key.size);
-    ask->cost = item->each != NULL ? kept->each.cost : &kept->item.cost;
-    add_line(group, item->session, (int)at, NULL, 0); /* there is room for each question */
-    return item->named || keep_plan(group, &kept->item.under);
+    kept->call.limit.bytes = keep_text(group, call->limit.bytes, call->limit.size);
+    kept->call.key.bytes = keep_text(group, call->key.bytes, call->key.size);
+    ask->cost = call->each != NULL ? kept->each.cost : &kept->call.cost;
+    add_line(group, call->session, (int)at, NULL, 0); /* there is room for each question */
+    return call->named || keep_plan(group, &kept->call.under);
 }
 
 static void add_batch(struct batch *batch, struct park_group *group)
@@ -219,10 +219,10 @@ bool park_bytes(struct batch *batch, struct session *session, struct slice bytes
 static void answer_question(struct batch *batch, struct park_group *group, unsigned at)
 {
     struct kept *kept = &group->kept[at];
-    batch->item[0] = kept->item;
-    if (kept->item.each != NULL) {
+    batch->call[0] = kept->call;
+    if (kept->call.each != NULL) {
         batch->each[0] = kept->each;
-        batch->item[0].each = &batch->each[0];
+        batch->call[0].each = &batch->each[0];
     }
     decide_answered(batch, &group->ask[at], 0);
     batch_answer_one(batch, 0);
@@ -234,7 +234,7 @@ void park_hear(struct batch *batch, struct park_group *group, struct session *se
     group->alone.then(batch, session, &group->ask[0], &group->alone.memory);
 }
 
-/* Who asks alone goes on asking, also for a session that has gone. */
+/* A request that is asked alone is finished, also for a session that has gone. */
 static void write_line(struct batch *batch, struct park_group *group, struct line *line)
 {
     struct session *session = line->session;

@@ -18,18 +18,18 @@ weir_engine_ask *park_group_asks(struct park_group *group);
 bool park_group_is_answered(struct park_group *group);
 void park_group_close(struct batch *batch, struct park_group *group);
 
-/* Its questions are those of the queue's items of these numbers, and wait.  false: no memory to keep them. */
+/* Its questions are those of the queue's calls of these numbers, and wait.  false: no memory to keep them. */
 bool park_begin(struct batch *batch, struct park_group *group, const unsigned number[]);
 
 /* The next of them, as it stands in the queue; park_keep behind the last.  false: no memory: it is not to be asked. */
-bool park_add(struct batch *batch, const struct item *item);
+bool park_add(struct batch *batch, const struct call *call);
 void park_keep(struct batch *batch);
 
 /* One question alone; NULL: no memory.  park_keep_alone: it waits, for the session or for nobody (NULL). */
 struct park_group *park_alone_open(const struct decide_alone *alone);
 void park_keep_alone(struct batch *batch, struct park_group *group, struct session *session);
 
-/* Its answer is there: it is heard by who asked. */
+/* Its answer is there: the asker is called. */
 void park_hear(struct batch *batch, struct park_group *group, struct session *session);
 
 /* An answer behind a session's parked questions; false: no memory. */

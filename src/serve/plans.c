@@ -194,28 +194,28 @@ static void tell(struct batch *batch, struct slice key, const struct meeting *me
 /* Of what texts have in common whose state is one: the key, and the algorithms. */
 static uint64_t state_hash(const struct batch *batch, unsigned number)
 {
-    const struct item *item = &batch->item[number];
-    const struct plan *plan = plan_inside_const(item->under.plan);
+    const struct call *call = &batch->call[number];
+    const struct plan *plan = plan_inside_const(call->under.plan);
     uint64_t salt = KINDS;
-    if (!item->under.is_shared && batch->hash[number] != 0) return batch->hash[number];
+    if (!call->under.is_shared && batch->hash[number] != 0) return batch->hash[number];
     for (uint64_t i = 0; i < plan->count; i++) salt = salt << ALGORITHM_BITS | plan->rule[i].algorithm;
-    return hash_key(&batch->plans->recent.secret, item->key.bytes, item->key.size, salt);
+    return hash_key(&batch->plans->recent.secret, call->key.bytes, call->key.size, salt);
 }
 
 /* One text after another is a change; the first one again is not. */
 void plans_met(struct batch *batch, unsigned number)
 {
-    const struct item *item = &batch->item[number];
+    const struct call *call = &batch->call[number];
     struct plans *plans = batch->plans;
-    if (plans->alone == 0) plans->alone = item->under.mark;
-    if (!plans->several && plans->alone == item->under.mark) return;
+    if (plans->alone == 0) plans->alone = call->under.mark;
+    if (!plans->several && plans->alone == call->under.mark) return;
     plans->several = true;
     const uint64_t hash = state_hash(batch, number);
     struct meeting *meeting = &plans->meeting[hash % MEETINGS];
-    const uint32_t key = (uint32_t)(hash >> 32), mark = item->under.mark;
+    const uint32_t key = (uint32_t)(hash >> 32), mark = call->under.mark;
     if (meeting->key == key && meeting->now == mark) return;
     if (meeting->key != key) meeting->now = 0;
     const bool again = meeting->key == key && meeting->before == mark;
     *meeting = (struct meeting){key, mark, meeting->now};
-    if (again) tell(batch, item->key, meeting);
+    if (again) tell(batch, call->key, meeting);
 }

@@ -256,7 +256,7 @@ static void stop(struct server *server)
     }
     server->stopping = true;
     atom_store_release(&server->service.draining, 1);
-    fprintf(stderr, "weir: stopping, once all is answered; again to stop at once\n");
+    fprintf(stderr, "weir: stopping after the requests received are answered; signal again to stop at once\n");
     service_say(&server->service, "stopping");
     notify_stopping(&server->notify);
     wish_all(server, WORKER_DRAIN);
@@ -314,16 +314,16 @@ static void start_watchdog(struct server *server)
 static bool open_loop(struct server *server)
 {
     static const int number[SIGNALS] = {SIGHUP, SIGTERM, SIGINT};
-    if (uv_loop_init(&server->loop) != 0) return told("no loop");
+    if (uv_loop_init(&server->loop) != 0) return told("no event loop");
     server->loop.data = server->second.data = server->ended.data = server;
     for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&server->loop, &server->signal[i]);
         server->signal[i].data = server;
-        if (uv_signal_start(&server->signal[i], on_signal, number[i]) != 0) return told("no signals");
+        if (uv_signal_start(&server->signal[i], on_signal, number[i]) != 0) return told("signals cannot be handled");
     }
     uv_timer_init(&server->loop, &server->second);
     uv_timer_start(&server->second, on_second, MS, MS);
-    return uv_async_init(&server->loop, &server->ended, on_ended) == 0 || told("no loop");
+    return uv_async_init(&server->loop, &server->ended, on_ended) == 0 || told("no event loop");
 }
 
 /* ---- beginning and end ---- */

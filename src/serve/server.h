@@ -23,7 +23,7 @@ struct server_options {
     void *clock;
 };
 
-/* Reads the file, and says what it means, and what a change from the other one means for who has used it; or what is
+/* Reads the file, and says what it means, and what a change from the other one means for recorded usage; or what is
    wrong with either, on stderr, as FILE:LINE:COLUMN: ...  0, or 2. */
 int server_check(const struct server_options *options);
 

@@ -176,7 +176,7 @@ void service_access(struct service *service, struct access *access)
     host_unlock(&service->mutex);
 }
 
-/* Two who define at once do not undo each other: the mutex is held from reading the old to publishing the new. */
+/* Two definitions at once do not undo each other: the mutex is held from reading the old to publishing the new. */
 int service_define(struct service *service, struct slice name, const char *text, weir_error *error)
 {
     struct policy *old = NULL;

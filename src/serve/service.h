@@ -22,7 +22,7 @@ struct service_address {
     const char *protocol, *text;
 };
 
-/* Something that whoever runs the service wants to know: a reload, a refused file, a cut client. */
+/* Something that the operator wants to know: a reload, a refused file, a closed client. */
 struct service_event {
     uint64_t unix_ns, number; /* number counts from 1 */
     char text[200];
@@ -80,7 +80,7 @@ void service_close(struct service *service);
 /* A worker's counters, owned by the service; NULL: no memory, or too many. */
 struct stats *service_worker(struct service *service);
 
-/* For the policy that is published next, and by who makes it; 0 where there are too many names, which then count
+/* For the policy that is published next, and by its maker; 0 where there are too many names, which then count
    together. */
 unsigned service_number(void *service, const char *name);
 

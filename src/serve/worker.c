@@ -68,7 +68,7 @@ void worker_touch(struct worker *worker, struct conn *conn)
     worker->touched = conn;
 }
 
-/* ---- who waits for others ---- */
+/* ---- sessions that wait for others ---- */
 
 bool worker_is_spent(const struct worker *worker)
 {
@@ -229,8 +229,8 @@ static void begin_to_drain(struct worker *worker)
     uv_timer_again(&worker->tick);
 }
 
-/* Who was silent for a while has got all answers, and need not close first.  Who goes on asking is served for two
-   seconds more. */
+/* A client that was silent for a while has got all answers, and need not close first.  One that goes on asking is
+   served for two seconds more. */
 static void drain(struct worker *worker)
 {
     worker->drain_ticks++;
@@ -265,8 +265,8 @@ static void tell(struct worker *worker)
     if (told.slow_senders + told.slow_readers + told.too_many + told.no_descriptors == 0) return;
     worker->told = (struct worker_told){0};
     snprintf(text, sizeof text,
-             "clients cut: %u sent no whole request within %d s, %u did not take their answers; refused: %u beyond "
-             "connections, %u without a descriptor",
+             "connections closed: %u sent no whole request within %d s, %u did not read their responses; refused: %u "
+             "over the maximum, %u for want of a descriptor",
              told.slow_senders, CONN_REQUEST_S, told.slow_readers, told.too_many, told.no_descriptors);
     service_say(worker->shared->service, text);
 }

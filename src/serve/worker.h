@@ -82,7 +82,7 @@ struct worker {
     struct conn *waiting; /* in the order in which they are served on, behind all that comes */
     struct conn *waiting_last;
     uint64_t waiting_count;
-    uint64_t round_work; /* when so much is done, who is ready waits as well */
+    uint64_t round_work; /* when so much is done, ready sessions wait as well */
 
     struct conn *first; /* all connections */
     size_t held;        /* bytes of what they have kept and what is pending */

@@ -2,7 +2,7 @@
    The only place that uses the hardware's atomics.  Each call is one step of C11's memory model, with the memory order
    that its name says.
 
-   The interleaving explorer (test/model) replaces exactly this file, and so runs the very sources of this component.
+   The model checker (test/model) replaces exactly this file, and so runs the very sources of this component.
    A new primitive here needs its counterpart there. */
 #ifndef WEIR_SHARE_ATOMIC_H
 #define WEIR_SHARE_ATOMIC_H

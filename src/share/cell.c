@@ -127,7 +127,7 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
     cell_hold_leases(cell, ask->now_ns);
     if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
-        ask_rules(one, cell->content.state + words_before(rules, limit), ask, decision);
+        ask_rules(one, cell->content.state + decide_words_before(rules, limit), ask, decision);
         decision->limit = (uint32_t)limit;
     }
     lock_release(&cell->lock);
@@ -146,7 +146,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
         const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
         used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
     }
-    settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
+    decide_settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
     lock_release(&cell->lock);
     return true;
 }

@@ -15,9 +15,9 @@ enum { LOCK_SPINS_BEFORE_YIELD = 100 };
 static inline void lock_take(struct atom *lock, void (*yield)(void))
 {
     uint64_t expected = 0;
-    for (unsigned turn = 1; !atom_swap(lock, &expected, 1); turn++) {
+    for (unsigned spin = 1; !atom_swap(lock, &expected, 1); spin++) {
         while (atom_load(lock) != 0) {
-            if (turn++ % LOCK_SPINS_BEFORE_YIELD == 0) yield();
+            if (spin++ % LOCK_SPINS_BEFORE_YIELD == 0) yield();
             else atom_pause();
         }
         expected = 0;

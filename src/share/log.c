@@ -138,8 +138,8 @@ static bool advance(struct log *log, uint64_t head)
 
 enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision)
 {
-    for (unsigned turn = 0;; turn++) {
-        if (turn > LOG_BACK_OFF_AFTER) log_wait(log, turn);
+    for (unsigned attempt = 0;; attempt++) {
+        if (attempt > LOG_BACK_OFF_AFTER) log_wait(log, attempt);
         const uint64_t head = atom_load_acquire(&log->head);
         if (head & LOG_CLOSED) return LOG_ELSEWHERE;
         if (head & LOG_HELD) continue;
@@ -182,7 +182,7 @@ uint64_t log_size(uint64_t capacity)
 
 bool log_last(struct log *log, uint64_t *last_ns)
 {
-    for (unsigned turn = 1;; log_wait(log, turn++)) {
+    for (unsigned attempt = 1;; log_wait(log, attempt++)) {
         const uint64_t head = atom_load_acquire(&log->head);
         const struct log_view view = log_view_at(log, head);
         *last_ns = log->origin_ns + log_ns_of(log_newest(&view));

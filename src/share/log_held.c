@@ -26,9 +26,9 @@
 
 enum { PAUSES_BEFORE_YIELD = 100 };
 
-void log_wait(const struct log *log, unsigned turn)
+void log_wait(const struct log *log, unsigned attempt)
 {
-    if (turn % PAUSES_BEFORE_YIELD == 0) log->yield();
+    if (attempt % PAUSES_BEFORE_YIELD == 0) log->yield();
     else atom_pause();
 }
 
@@ -50,10 +50,10 @@ static uint64_t void_entry(const struct log_view *view, uint64_t position, uint6
 bool log_hold(struct log *log, struct log_view *view)
 {
     uint64_t head = atom_load_acquire(&log->head);
-    for (unsigned turn = 1;; turn++) {
+    for (unsigned attempt = 1;; attempt++) {
         if (head & LOG_CLOSED) return false;
         if (!(head & LOG_HELD) && atom_swap(&log->head, &head, head | LOG_HELD)) break;
-        log_wait(log, turn);
+        log_wait(log, attempt);
         head = atom_load_acquire(&log->head);
     }
     *view = log_view_at(log, head);
@@ -150,8 +150,8 @@ static bool log_give_back(struct log_view *view, uint64_t start, uint64_t unused
     return true;
 }
 
-/* As settle() of decide.c: nothing is given back under another rule or before a waiting call, and no part of a call
-   that has not started. */
+/* As decide_settle() of decide.c: nothing is given back under another rule or before a waiting call, and no part of a
+   call that has not started. */
 enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *decision, uint64_t actual)
 {
     struct log_view view;

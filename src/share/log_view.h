@@ -166,7 +166,7 @@ uint64_t log_can_wait(const struct log_view *view, uint64_t now);
 uint64_t log_overcharge(struct log_view *view, uint64_t now, uint64_t extra);
 
 /* Spins, then yields. */
-void log_wait(const struct log *log, unsigned turn);
+void log_wait(const struct log *log, unsigned attempt);
 
 /* ---- setters, one at a time ---- */
 

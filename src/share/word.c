@@ -78,9 +78,9 @@ static void decide_one(const struct rule *rule, uint64_t *value, const struct as
 {
     const struct rules rules = {rule, 1};
     uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
-    if (ask->some) cost = passing_now(rules, value, ask->now_ns, cost);
+    if (ask->some) cost = decide_passing(rules, value, ask->now_ns, cost);
     const struct question question = {ask->now_ns, wait_max_ns, &cost, ask->peek};
-    if (ask->charge) charge(rules, value, ask->now_ns, &cost, ask->end, decision);
+    if (ask->charge) decide_charge(rules, value, ask->now_ns, &cost, ask->end, decision);
     else decide_inline(rules, value, &question, ask->end, decision);
     if (*value > WORD_VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
 }
@@ -129,7 +129,7 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
         const bool keep = (foreign || out != 0) && actual < decision->charged;
         const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !keep};
         if (!keep) lease_hold(&rule, &value, now_ns, out);
-        settle(rules, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
+        decide_settle(rules, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
         if (value > WORD_VALUE_MAX) value = WORD_VALUE_MAX;
         if (value < word_value(raw)) raise_high(word, word_value(raw));
         const bool writes = value != word_value(raw);

@@ -74,12 +74,12 @@ static bool same(const weir_decision *one, const weir_decision *other)
     return one->verdict == other->verdict && one->remaining == other->remaining && one->retry_ns == other->retry_ns;
 }
 
-/* "; to begin anew: mv PATH PATH.old", and nothing was written. */
+/* "; to start afresh: mv PATH PATH.old", and nothing was written. */
 static void check_refusal(struct spoiled *spoiled, const weir_error *error, size_t size)
 {
     static uint8_t now[FILE_MAX];
     char command[2 * PATH_MAX_HERE + 64];
-    snprintf(command, sizeof command, "; to begin anew: mv %s %s.old", spoiled->path, spoiled->path);
+    snprintf(command, sizeof command, "; to start afresh: mv %s %s.old", spoiled->path, spoiled->path);
     if (strstr(error->message, command) == NULL) offence(spoiled, error->message);
     if (get(spoiled->path, now) != size || memcmp(now, spoiled->bytes, size) != 0) offence(spoiled, "it was changed");
 }

@@ -46,7 +46,7 @@ for release in $(releases); do
     in_engine old ZADD '{weir:}:nodes' "$(date +%s)" 0123456789abcdef >/dev/null
     run 'an upgrade before that of the last node' "$weir" engine install "$(url_of old)"
     ends 1
-    says out 'nodes of an older weir that ask here, or did 5 s ago: 1; they would not read'
+    says out '1 nodes with an older weir use this engine, or did 5 s ago; they could not read'
     in_engine old FCALL weir_version 0 >out
     if grep -q format out; then fail 'the functions were replaced'; fi
     in_engine old DEL '{weir:}:nodes' >/dev/null
@@ -77,7 +77,7 @@ ends 1
 says err 'job has used 3/30d'
 run 'a downgrade' "$weir" engine install "$(url_of newer)"
 ends 0
-says out 'of a newer weir are there: they stay, and this one asks them'
+says out 'of a newer weir are installed; they are kept, and this version uses them'
 in_engine newer FCALL weir_version 0 >out
 says out '9.0.0 format 3'
 kill_engine newer
@@ -102,7 +102,7 @@ unread() # KEY WORDS LIMIT
 # What the error says to do, as it stands there.
 helps() # LIMIT KEY
 {
-    sed -n 's/.*; to begin anew: //p' out | redis-cli -s "$room/one/socket" >err
+    sed -n 's/.*; to start afresh: //p' out | redis-cli -s "$room/one/socket" >err
     if ! grep -qx 1 err; then fail 'the command does not help'; fi
     what="$2, begun anew"
     in_engine one WEIR.TAKE "$1" "$2" >out
@@ -122,7 +122,7 @@ for key in key 'user 42' $'\xff"\\'; do
     unread "$key" 'WEIRVALUE a state of a newer weir: format 3, and weir ' "$limit"
     helps "$limit" "$key"
     in_engine one SETRANGE "$key" 5 $'\x09' >/dev/null
-    unread "$key" 'WEIRVALUE a state of weir, but damaged; to begin anew: DEL ' "$limit"
+    unread "$key" 'WEIRVALUE a state of weir, but damaged; to start afresh: DEL ' "$limit"
     helps "$limit" "$key"
     in_engine one SET "$key" "something else" >/dev/null
     unread "$key" ' was not written by weir: expected nothing, or a state of a limit; use another key' "$limit"
@@ -155,4 +155,4 @@ run 'weir take' "$weir" take 3/30d job --engine "$(url_of one)"
 ends 2
 says err 'nothing was taken: '
 says err 'a state of a newer weir: format 3, and weir '
-says err 'to begin anew: DEL {weir:job}'
+says err 'to start afresh: DEL {weir:job}'

@@ -54,7 +54,7 @@ flip() # FILE BYTE: its lowest bit
 helps() # FILE
 {
     local command
-    command=$(sed -n 's/.*; to begin anew: \(mv .*\)$/\1/p' err | sed 's/; --state FILE keeps it elsewhere$//')
+    command=$(sed -n 's/.*; to start afresh: \(mv .*\)$/\1/p' err | sed 's/; --state FILE keeps it elsewhere$//')
     if [ -z "$command" ]; then fail 'it does not say which command helps'; fi
     rm -f "$1.old"
     bash -c "$command" || fail "this does not help: $command"
@@ -143,7 +143,7 @@ again "$long/state"
 flip "$long/state" 0
 run 'a long path' "$weir" take 10/30d slots --state "$long/state"
 ends 2
-says err '; to begin anew'
+says err '; to start afresh'
 
 # A file of wide slots that nobody has asked for yet is looked at when the service starts.
 unpack "$release" state old
@@ -179,7 +179,7 @@ mkdir folder
 places 'folder: cannot be opened: it is a folder' folder
 ln -s here link
 places 'link: cannot be opened: it is a symbolic link' link
-places 'nowhere/state: cannot be opened: there is no such file, or no such folder' nowhere/state
+places 'nowhere/state: cannot be opened: no such file or directory' nowhere/state
 again open
 chmod 666 open
 places 'open: cannot be opened: it belongs to another user, or others may write it' open

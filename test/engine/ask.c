@@ -149,13 +149,20 @@ static void say_stats(void)
     const struct {
         const char *name;
         uint64_t number;
-    } all[] = {{"calls", stats.calls},         {"from_engine", stats.from_engine},
-               {"from_away", stats.from_away}, {"from_lease", stats.from_lease},
-               {"leased", stats.leased},       {"lease_unused", stats.lease_unused},
-               {"commands", stats.commands},   {"connects", stats.connects},
-               {"late", stats.late},           {"redirected", stats.redirected},
-               {"aways", stats.aways},         {"nodes", stats.nodes},
-               {"away", stats.away},           {"foreign", stats.foreign}};
+    } all[] = {{"calls", stats.calls},
+               {"from_engine", stats.from_engine},
+               {"from_away", stats.from_away},
+               {"from_lease", stats.from_lease},
+               {"leased", stats.leased},
+               {"lease_unused", stats.lease_unused},
+               {"commands", stats.commands},
+               {"connects", stats.connects},
+               {"late", stats.late},
+               {"redirected", stats.redirected},
+               {"outage_count", stats.outage_count},
+               {"nodes", stats.nodes},
+               {"away", stats.away},
+               {"foreign", stats.foreign}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) printf("%s %" PRIu64 "\n", all[i].name, all[i].number);
 }
 

@@ -56,7 +56,7 @@ open_ask "$(url_of one)"
 bucket
 several
 order check
-says out 'asked by functions'
+says out 'decided by functions'
 says out 'done 0'
 order install
 says out 'done 0'
@@ -71,7 +71,7 @@ bucket
 several
 counts commands -lt 2700
 order check
-says out 'asked by scripts'
+says out 'decided by scripts'
 order install
 says out 'scripts will be used'
 in_engine six SCRIPT FLUSH >out
@@ -88,7 +88,7 @@ printf '#!lua name=weir\nredis.register_function("other", function() return 1 en
 answers foreign || fail 'no scripts beside a foreign library'
 in_engine one FUNCTION LIST | grep -q other || fail 'a foreign library was replaced'
 order install
-says out "a library named weir is there that is not weir's"
+says out "it has a function library named weir that is not weir's"
 says out 'done -3'
 
 # ---- ways to a server ----
@@ -176,7 +176,7 @@ policy() # POLICY EXPECTED...
     grep -v changed out >answers
     printf '%s\n' "${@:2}" >expected
     same answers expected
-    counts aways -eq 1
+    counts outage_count -eq 1
     counts connects -le 20
 }
 none='deny remaining 0 from away'
@@ -253,7 +253,7 @@ done
 in_engine brief CLIENT KILL TYPE normal SKIPME yes >out
 order batch crowd 1000
 says out 'engine 1000 away 0 allowed 1000'
-counts aways -eq 0
+counts outage_count -eq 0
 
 # Without a question: that it is away is noticed, and that it is back.
 what='a tick'
@@ -301,12 +301,12 @@ open_ask "$(url_of one)" deadline=100
 limit_is '1/h burst=5'
 until_true answers
 for blow in pause kill; do
-    before=$(stat_of aways)
+    before=$(stat_of outage_count)
     ${blow}_engine one
     until_true is_away
     order count else 5
     says out 'engine 0 away 5'
-    counts aways -gt "$before"
+    counts outage_count -gt "$before"
     if [ $blow = pause ]; then resume_engine one; else restart_engine one; fi
     until_true answers
 done

@@ -41,7 +41,7 @@ says out 'remaining 1 from engine'
 open_ask "${sentinel_url%/weir}/other"
 limit_is '1/h burst=5'
 order take tenant
-says out 'does not know a primary of that name'
+says out 'monitors no primary of that name'
 says out 'from away'
 order check
 says out 'done -3'
@@ -129,6 +129,6 @@ what='a URL of one server that is part of a cluster'
 open_ask "$(url_of node1)"
 limit_is '1/h burst=5'
 order batch user 100
-says out 'redis+cluster:// was expected'
+says out 'expected redis+cluster://'
 close_ask
 echo 'client_many: all as expected'

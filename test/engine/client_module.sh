@@ -92,7 +92,7 @@ if [ -n "$(used_of one fcall)$(used_of one evalsha)" ]; then fail 'functions or 
 in_engine one --scan >keys
 grep -qxF '{weir:logs}:0' keys || fail 'a log in a list has no key of its own'
 order check
-says out 'asked by the module weir-redis'
+says out 'decided by the module weir-redis'
 says out 'done 0'
 order install
 says out 'it needs no functions'
@@ -105,7 +105,7 @@ order take aside
 says out 'allow remaining 4 from engine'
 order check
 says out 'the ACL rule +weir.take allows it'
-says out 'asked by functions'
+says out 'decided by functions'
 says out 'done 0'
 
 cluster_options=("${with_module[@]}")
@@ -114,7 +114,7 @@ open_ask "$cluster_url"
 verbs
 lists
 order check
-for name in "${nodes[@]}"; do says out "127.0.0.1:${engine_port[$name]}: asked by the module"; done
+for name in "${nodes[@]}"; do says out "127.0.0.1:${engine_port[$name]}: decided by the module"; done
 says out 'done 0'
 what='a slot that moves'
 limit_is '1/h burst=5'

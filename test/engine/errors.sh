@@ -40,17 +40,17 @@ taken() # URL
 
 # ---- before 7.0 there are no functions: scripts do the same ----
 start_engine old --rename-command FUNCTION '' --rename-command FCALL '' --rename-command FCALL_RO ''
-install_says 0 "127.0.0.1:${engine_port[old]}: it has no functions" "$(url_of old)"
-says out 'asked by scripts (EVALSHA)'
+install_says 0 "127.0.0.1:${engine_port[old]}: it does not support functions" "$(url_of old)"
+says out 'decided by scripts (EVALSHA)'
 says out 'scripts will be used'
-check_says 0 'asked by scripts (EVALSHA)' "$(url_of old)"
+check_says 0 'decided by scripts (EVALSHA)' "$(url_of old)"
 taken "$(url_of old)"
 
 # ---- neither functions nor scripts ----
 start_engine none --rename-command FUNCTION '' --rename-command FCALL '' --rename-command EVAL '' \
     --rename-command EVALSHA '' --rename-command SCRIPT ''
 check_says 1 "127.0.0.1:${engine_port[none]}: ERR unknown command 'EVAL'" "$(url_of none)"
-install_says 1 'and scripts will not do' "$(url_of none)"
+install_says 1 'and scripts do not work either' "$(url_of none)"
 says out "ERR unknown command 'EVAL'"
 take_says "127.0.0.1:${engine_port[none]}: refused: ERR unknown command 'EVALSHA'" "$(url_of none)"
 
@@ -64,7 +64,7 @@ install_says 0 "127.0.0.1:${engine_port[filled]}: functions" "$(url_of filled)"
 to filled CONFIG SET maxmemory 1 >out
 check_says 1 "127.0.0.1:${engine_port[filled]}: OOM" "$(url_of filled)"
 to filled CONFIG SET maxmemory 0 >out
-check_says 0 'asked by functions' "$(url_of filled)"
+check_says 0 'decided by functions' "$(url_of filled)"
 if [ "$(to filled DBSIZE)" -gt 1 ]; then fail 'the check leaves its key'; fi # that of the nodes may be there
 
 # ---- the wrong database, the wrong kind of URL, nobody there ----
@@ -73,11 +73,11 @@ address=127.0.0.1:${engine_port[one]}
 check_says 1 "$address: SELECT refused: ERR DB index is out of range" "redis://$address/99"
 take_says "$address: SELECT refused: ERR DB index is out of range" "redis://$address/99"
 check_says 1 "$address: ERR This instance has cluster support disabled" "redis+cluster://$address"
-check_says 1 'none of the servers says who has the keys' "redis+cluster://$address"
+check_says 1 'none of the servers reports which server has which keys' "redis+cluster://$address"
 take_says "$address: ERR This instance has cluster support disabled" "redis+cluster://$address"
 check_says 1 "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
 take_says "$address: ERR unknown command 'SENTINEL'" "redis+sentinel://$address/weir"
-check_says 1 '/nowhere/socket: cannot be reached: there is no such file' unix:///nowhere/socket
+check_says 1 '/nowhere/socket: cannot be reached: no such file' unix:///nowhere/socket
 free=127.0.0.1:$(free_port)
 check_says 1 "$free: cannot be reached: Connection refused" "redis://$free"
 check_says 1 'no.such.host.invalid:6379: ' redis://no.such.host.invalid
@@ -127,23 +127,23 @@ fi
 # ---- Sentinel and Cluster ----
 start_pair
 start_sentinels
-check_says 1 "127.0.0.1:${engine_port[sentinel3]}: this sentinel knows no primary by the name of other" \
+check_says 1 "127.0.0.1:${engine_port[sentinel3]}: this sentinel monitors no primary named other" \
     "${sentinel_url%weir}other"
 install_says 0 "127.0.0.1:${engine_port[first]}: functions" "$sentinel_url"
-check_says 0 "127.0.0.1:${engine_port[first]}: asked by functions" "$sentinel_url"
+check_says 0 "127.0.0.1:${engine_port[first]}: decided by functions" "$sentinel_url"
 taken "$sentinel_url"
 start_cluster
 install_says 0 "127.0.0.1:${engine_port[node3]}: functions" "$cluster_url"
 taken "$cluster_url"
 run 'check of a Cluster' "$weir" engine check "$cluster_url"
 ends 0
-for name in "${nodes[@]}"; do says out "127.0.0.1:${engine_port[$name]}: asked by functions"; done
+for name in "${nodes[@]}"; do says out "127.0.0.1:${engine_port[$name]}: decided by functions"; done
 if grep -q 'cannot be counted' out; then fail 'MOVED is taken for a refusal'; fi
 check_says 1 "write redis+cluster://127.0.0.1:${engine_port[node2]}" "$(url_of node2)"
 install_says 1 "write redis+cluster://127.0.0.1:${engine_port[node2]}" "$(url_of node2)"
 for name in "${nodes[@]}"; do
     if [ "$name" != "$(owner_of "$(slot_of '{weir:k}')")" ]; then
-        take_says 'it is part of a cluster: redis+cluster:// was expected in the URL' "$(url_of "$name")"
+        take_says 'it is part of a cluster: expected redis+cluster:// in the URL' "$(url_of "$name")"
     fi
 done
 

@@ -280,7 +280,7 @@ static void tell_all(weir_engine *engine, const struct count *count, uint64_t me
     tell("commands", stats.commands);
     tell("connects", stats.connects);
     tell("redirected", stats.redirected);
-    tell("aways", stats.aways);
+    tell("outage_count", stats.outage_count);
     tell("leased", stats.leased);
     tell("lease_unused", stats.lease_unused);
     tell("nodes", stats.nodes);

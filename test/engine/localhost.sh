@@ -12,7 +12,7 @@ takes_from() # PORT
     order take "at-$1" 1 6
     { printf 'allow remaining %d from engine\n' 4 3 2 1 0 && echo 'deny remaining 0 from engine'; } >expected
     same out expected
-    counts aways -eq 0
+    counts outage_count -eq 0
     counts connects -eq 1 # an attempt is one, however many addresses it took
     order check
     says out 'done 0'

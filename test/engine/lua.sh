@@ -255,8 +255,8 @@ refuses 'WEIRARG expected us behind WAIT' FCALL weir_take 1 k 10/s 1 WAIT
 refuses 'WEIRARG expected a receipt' FCALL weir_settle 1 k 10/s 5 1
 refuses 'WEIRARG the receipt "5:1" is of 1 limits, and these are 2' FCALL weir_settle 1 k '1/s;2/s' 5:1 1
 refuses 'WEIRARG expected a cost' FCALL weir_charge 1 k 10/s
-refuses 'WEIRLIMIT there are leases of one limit by gcra' FCALL weir_lease 1 k '1/s;2/s' 8 1000
-refuses 'WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more' \
+refuses 'WEIRLIMIT a lease needs one gcra limit' FCALL weir_lease 1 k '1/s;2/s' 8 1000
+refuses 'WEIRLIMIT a lease needs one gcra limit with a burst of 16 or more' \
     FCALL weir_lease 1 k '10/s burst=15' 2 1000
 refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' FCALL weir_lease 1 k '10/s burst=20' 2 0
 refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' FCALL weir_lease 1 k '10/s burst=20' 2 1099511627777
@@ -268,7 +268,7 @@ is '0' EXISTS k
 for value in hello 'weir' "$(printf 'weir\001\001')" 'weirdweirdweirdweirdweirdweirdweirdweird'; do
     to SET k "$value" >/dev/null
     expected='what is at k was not written by weir'
-    if [ ${#value} = 6 ]; then expected='a state of weir, but damaged; to begin anew: DEL k'; fi
+    if [ ${#value} = 6 ]; then expected='a state of weir, but damaged; to start afresh: DEL k'; fi
     refuses "WEIRVALUE $expected" FCALL weir_take 1 k 10/s 1
     is "$value" GET k
 done

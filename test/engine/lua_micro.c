@@ -196,7 +196,7 @@ static void add_returned(struct run *run, struct group *group, struct command *c
     *permits = group->lease.permits;
     if (random_one_in(&run->seed, 8)) *permits += random_below(&run->seed, 4);
     *unused = random_below(&run->seed, *permits + 1);
-    add(command, "%" PRIu64, group->lease.turn);
+    add(command, "%" PRIu64, group->lease.id);
     add(command, "%" PRIu64, *permits);
     add(command, "%" PRIu64, *unused);
 }
@@ -213,12 +213,12 @@ static void lease(struct run *run, struct group *group, struct command *command,
     keys_load(&group->keys, &group->plan, group->parted);
     if (random_one_in(&run->seed, 2)) {
         add_returned(run, group, command, &permits, &unused);
-        micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.turn, permits, unused, &back);
+        micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.id, permits, unused, &back);
     }
     micro_lease_take(&group->plan, &group->keys.state, run->now, want, lifetime, &given);
     if (given.changed || back.changed) keys_store(&group->keys, &group->plan, false, given.idle);
     group->lease = given;
-    snprintf(out, LINE_SIZE, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, given.permits, given.turn, given.remaining,
+    snprintf(out, LINE_SIZE, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, given.permits, given.id, given.remaining,
              given.retry);
 }
 
@@ -230,7 +230,7 @@ static void give_lease_back(struct run *run, struct group *group, struct command
     add(command, "%s", group->text);
     add_returned(run, group, command, &permits, &unused);
     keys_load(&group->keys, &group->plan, group->parted);
-    micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.turn, permits, unused, &back);
+    micro_lease_return(&group->plan, &group->keys.state, run->now, group->lease.id, permits, unused, &back);
     if (back.changed) keys_store(&group->keys, &group->plan, false, back.idle);
     snprintf(out, LINE_SIZE, "%d", back.permits != 0);
 }

@@ -106,9 +106,9 @@ asks "100 $((began + 20000000)) 700 0" WEIR.LEASE "$fast" f 100 1000000
 at 19000000
 asks 0 WEIR.RETURN "$fast" f 5 100 50
 asks 0 WEIR.RETURN "$fast" f $((began + 20000000)) 0 0
-refuses 'WEIRLIMIT there are leases of one limit by gcra' WEIR.LEASE "$both" e 5 1000000
+refuses 'WEIRLIMIT a lease needs one gcra limit' WEIR.LEASE "$both" e 5 1000000
 refuses 'WEIRARG expected a lifetime in us, a whole number up to 2^52, not "x"' WEIR.LEASE "$fast" e 5 x
-refuses 'WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more' WEIR.LEASE '10/s burst=15' e 2 1000
+refuses 'WEIRLIMIT a lease needs one gcra limit with a burst of 16 or more' WEIR.LEASE '10/s burst=15' e 2 1000
 refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' WEIR.LEASE "$fast" e 5 0
 refuses 'WEIRARG expected a lifetime of 1 to 1099511627776 us' WEIR.LEASE "$fast" e 5 1099511627777
 refuses 'WEIRARG expected how many of them were not spent' WEIR.LEASE "$fast" e 5 5 RETURN 1 2
@@ -147,7 +147,7 @@ refuses 'WEIRARG these are 2 limits: expected one cost for all, or 2, not 3' WEI
 refuses 'WEIRARG expected COST n ... once, PEEK, or WAIT us, not "SLOWLY"' WEIR.TAKE 10/s no SLOWLY
 refuses 'not "COST"' WEIR.TAKE 10/s no COST 1 COST 1
 refuses 'WEIRARG WAIT is for one limit' WEIR.TAKE "$both" no WAIT 5
-refuses 'WEIRARG expected us behind WAIT' WEIR.TAKE 10/s no WAIT
+refuses 'WEIRARG expected us after WAIT' WEIR.TAKE 10/s no WAIT
 refuses 'WEIRARG expected a cost' WEIR.TAKE 10/s no COST 4503599627370497
 refuses 'WEIRARG expected nothing more, not "x"' WEIR.CHARGE 10/s no 1 x
 refuses 'WEIRARG expected the receipt of a take' WEIR.SETTLE 10/s no '17:' 1

@@ -26,7 +26,7 @@ struct taken {
 
 struct lease {
     unsigned plan, place;
-    uint64_t turn, permits;
+    uint64_t id, permits;
 };
 
 struct test {
@@ -197,16 +197,16 @@ static void lease(struct test *test, struct view *view, unsigned plan, unsigned 
     ADD(&words, "%" PRIu64, lifetime);
     if (returns) {
         ADD(&words, "RETURN");
-        ADD(&words, "%" PRIu64, test->lease.turn);
+        ADD(&words, "%" PRIu64, test->lease.id);
         ADD(&words, "%" PRIu64, test->lease.permits);
         ADD(&words, "%" PRIu64, unused);
-        micro_lease_return(&view->plan->micro, &view->state, test->now, test->lease.turn, test->lease.permits, unused,
+        micro_lease_return(&view->plan->micro, &view->state, test->now, test->lease.id, test->lease.permits, unused,
                            &back);
     }
     micro_lease_take(&view->plan->micro, &view->state, test->now, want, lifetime, &lease);
-    test->lease = (struct lease){plan, place, lease.turn, lease.permits};
+    test->lease = (struct lease){plan, place, lease.id, lease.permits};
     if (lease.changed || back.changed) keep(view, lease.idle);
-    snprintf(answer, sizeof answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, lease.permits, lease.turn,
+    snprintf(answer, sizeof answer, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, lease.permits, lease.id,
              lease.remaining, lease.retry);
     send_words(test, &words, answer);
 }
@@ -221,10 +221,10 @@ static void give_back(struct test *test)
     const uint64_t unused = random_below(&test->world.seed, lease->permits + 1);
     look(&test->world, &test->world.plan[lease->plan], lease->place, &view);
     begin_words(&words, "WEIR.RETURN", &view);
-    ADD(&words, "%" PRIu64, lease->turn);
+    ADD(&words, "%" PRIu64, lease->id);
     ADD(&words, "%" PRIu64, lease->permits);
     ADD(&words, "%" PRIu64, unused);
-    micro_lease_return(&view.plan->micro, &view.state, test->now, lease->turn, lease->permits, unused, &back);
+    micro_lease_return(&view.plan->micro, &view.state, test->now, lease->id, lease->permits, unused, &back);
     if (back.changed) keep(&view, back.idle);
     send_words(test, &words, back.permits != 0 ? "1" : "0");
     test->lease.permits = 0;

@@ -201,7 +201,7 @@ json out ".engine.away == false and .engine.name == \"$(url_of main)\""
 sed -i 's/deadline: 1s/deadline: 900ms/' weir.yaml
 kill -HUP "${serve_of[one]}" "${serve_of[two]}"
 for turn in one two; do
-    until_true grep -q 'read again: 9 limits$' "serve.$turn"
+    until_true grep -q 'reloaded: 9 limits$' "serve.$turn"
     takes deny $turn api acme
     takes deny $turn 3/h user:42
 done

@@ -80,7 +80,7 @@ to main KEYS '{acme:*' >out
 echo '{acme:deploy}' >expected
 same out expected
 wrong 2 '--prefix is for --engine' 1/h k --prefix acme:
-wrong 2 'prefix: 1 to 511 bytes' 1/h k --engine "$url" --prefix '{'
+wrong 2 'prefix: expected 1 to 511 bytes' 1/h k --engine "$url" --prefix '{'
 
 # ---- looked at, as JSON, with a status of its own ----
 asks 1 3/h deploy --peek --engine "$url"

@@ -73,12 +73,12 @@ json out '.sleep.floor | .late_ns.p50 > 0 and .sleeps_per_wait >= 0'
 
 # ---- pace ----
 
-run 'pace' "$weir-bench" --rate 1000,300k --threads 1,2 --grain 100us --rounds 3 --for 2s --json
+run 'pace' "$weir-bench" --rate 1000,300k --threads 1,2 --min-sleep 100us --rounds 3 --for 2s --json
 ends 0
 silent err
 json out 'keys_unsorted == ["weir", "processors", "pace"]'
 json out '[.pace[] | [.rate_per_s, .threads]] == [[1000, 1], [1000, 2], [300000, 1], [300000, 2]]'
-json out '.pace | all(.grain_ns == 100000 and .rounds == 3 and .cpu > 0 and .floor_cpu > 0)'
+json out '.pace | all(.min_sleep_ns == 100000 and .rounds == 3 and .cpu > 0 and .floor_cpu > 0)'
 json out '[.pace[].operations] | max > 1'
 json out '.pace | all(.window_excess == 0 and .early == 0)'
 json out '[.pace[].error_ppm] | any(type == "number")'
@@ -138,9 +138,9 @@ expected='expected up to 8 whole numbers a second, from 1 to 1000000000; for exa
 for rate in 0 1e6 1000,0 -5 1000/s 1000000001 1000, ''; do
     wrong "weir-bench: --rate \"$rate\": $expected" "--rate=$rate"
 done
-wrong 'weir-bench: --grain "0s": expected more than 0 and at most 1s' --grain 0s
-wrong 'weir-bench: --grain "2s": expected more than 0 and at most 1s' --grain 2s
-wrong 'weir-bench: --grain "5": expected a time' --grain 5
+wrong 'weir-bench: --min-sleep "0s": expected more than 0 and at most 1s' --min-sleep 0s
+wrong 'weir-bench: --min-sleep "2s": expected more than 0 and at most 1s' --min-sleep 2s
+wrong 'weir-bench: --min-sleep "5": expected a time' --min-sleep 5
 expected='expected a whole number from 1000 to 1000000000; for example 10M'
 for keys in 0 999 1000000001 1e6 ''; do
     wrong "weir-bench: --keys \"$keys\": $expected" "--keys=$keys"
@@ -156,7 +156,7 @@ wrong 'weir-bench: --rounds "0": expected a whole number from 1 to 25' --rounds 
 wrong 'weir-bench: --rounds "26": expected a whole number from 1 to 25' --rounds 26
 wrong 'weir-bench: there is no section "10/s"; expected grant, deny, clock, pace or table' 10/s
 wrong 'weir-bench: --rate is for the section pace, which is not among those named; add pace' grant --rate 5
-wrong 'weir-bench: --grain is for the section pace, which is not among those named; add pace' table --grain 1ms
+wrong 'weir-bench: --min-sleep is for the section pace, which is not among those named; add pace' table --min-sleep 1ms
 wrong 'weir-bench: --keys is for the section table, which is not among those named; add table' pace --keys 5000
 wrong 'weir-bench: there is no option --warp; see weir-bench --help' --warp 5
 

@@ -18,21 +18,21 @@ explains() # ARGUMENT...; the expected text on stdin
 
 explains 10/min <<'END'
 10/min burst=10 algorithm=gcra
-  from rest       10 pass at once, then one every 6 s
+  after idling    10 pass at once, then one every 6 s
   in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'
-  largest call    10; a larger one is refused for ever
+  largest call    10; a larger one can never pass
   back to full    1 min after the last call
-  memory          8 bytes of state; in a table 22 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key in all
   for an engine   '10/min burst=10 algorithm=gcra'
 END
 
 explains '10/s burst=20' <<'END'
 10/s burst=20 algorithm=gcra
-  from rest       20 pass at once, then one every 100 ms
+  after idling    20 pass at once, then one every 100 ms
   in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'
-  largest call    20; a larger one is refused for ever
+  largest call    20; a larger one can never pass
   back to full    2 s after the last call
-  memory          8 bytes of state; in a table 22 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key in all
   for an engine   '10/s burst=20 algorithm=gcra'
 END
 
@@ -42,21 +42,21 @@ explains 12000,1.1 <<'END'
   after a stall   132 at once, then 1.1 times as fast until the lost time is made up
   shortest gap    0.   For strict limiting, never less than 83.333 µs: '12000/s burst=1'
   in any second   at most 13,331
-  if woken late   at most 13,477: weir_take_wait gives a start up that is over 11 ms late
-  largest call    any; one above 120 starts when the pool is full and is paid back after
+  if woken late   at most 13,477: weir_take_wait abandons a start that is over 11 ms late
+  largest call    any; one above 120 starts when the pool is full and is paid back afterwards
   back to full    10 ms after the last call
-  memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166
+  memory          32 bytes of state; in a table 91 bytes a key in all; in a file 166
   note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
   for an engine   '12000/s burst=10ms catchup=1.1 algorithm=hybrid'
 END
 
 explains '100/s algorithm=sliding-log' <<'END'
 100/s algorithm=sliding-log edge=open
-  from rest       100 pass at once, then 100 every 1 s
+  after idling    100 pass at once, then 100 every 1 s
   in any second   at most 100
-  largest call    100; a larger one is refused for ever
+  largest call    100; a larger one can never pass
   back to full    1 s after the last call
-  memory          456 bytes of state; in a limiter 14,016; in a table 754 bytes a key, all in; in a file 1,492
+  memory          456 bytes of state; in a limiter 14,016; in a table 754 bytes a key in all; in a file 1,492
   note            exact: no window of the period holds more, wherever it begins; memory grows with the count
   in weir serve   a call of any cost takes up to 200 steps; logs have up to 8,000 permits, in a client's text 2,000
   in an engine    a call of any cost takes up to 132 steps; logs have up to 100,000 permits
@@ -65,19 +65,19 @@ END
 
 explains '10/s burst=20; 1000 tokens/h' <<'END'
 10/s burst=20 algorithm=gcra
-  from rest       20 pass at once, then one every 100 ms
+  after idling    20 pass at once, then one every 100 ms
   in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'
-  largest call    20; a larger one is refused for ever
+  largest call    20; a larger one can never pass
   back to full    2 s after the last call
   memory          8 bytes of state
 1000 tokens/h burst=1000 algorithm=gcra
-  from rest       1,000 pass at once, then one every 3.6 s
+  after idling    1,000 pass at once, then one every 3.6 s
   in any hour     at most 1,999.   For never more than 1,000 in any hour: '1000 tokens/h algorithm=sliding-log'
-  largest call    1,000; a larger one is refused for ever
+  largest call    1,000; a larger one can never pass
   back to full    1 h after the last call
   memory          8 bytes of state
-all of them hold: a call passes when each lets it, and is charged to none otherwise
-  memory          16 bytes of state; in a table 44 bytes a key, all in
+all limits apply: a call passes only if each allows it, and is charged to none otherwise
+  memory          16 bytes of state; in a table 44 bytes a key in all
   for an engine   '10/s burst=20 algorithm=gcra; 1000 tokens/h burst=1000 algorithm=gcra'
 END
 
@@ -87,10 +87,10 @@ explains 10/min --pace <<'END'
   after a stall   2 at once, then as before; the lost time is reported, not made up
   shortest gap    0.   For strict limiting, never less than 6 s: '10/min burst=1'
   in any minute   at most 11
-  if woken late   at most 13: weir_take_wait gives a start up that is over 12 s late
-  largest call    any; one above 2 starts when the pool is full and is paid back after
+  if woken late   at most 13: weir_take_wait abandons a start that is over 12 s late
+  largest call    any; one above 2 starts when the pool is full and is paid back afterwards
   back to full    12 s after the last call
-  memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166
+  memory          32 bytes of state; in a table 91 bytes a key in all; in a file 166
   for an engine   '10/min burst=2 catchup=1 algorithm=hybrid'
 END
 
@@ -101,10 +101,10 @@ explains '2000 ops/s strictness=1' <<'END'
   after a stall   3 at once, then as before; the lost time is reported, not made up
   shortest gap    0.   For strict limiting, never less than 500 µs: '2000 ops/s burst=1'
   in any second   at most 2,002
-  if woken late   at most 2,005: weir_take_wait gives a start up that is over 1.5 ms late
+  if woken late   at most 2,005: weir_take_wait abandons a start that is over 1.5 ms late
   largest call    any; the next call waits for it
   back to full    500 µs after the last call
-  memory          48 bytes of state; in a table 116 bytes a key, all in; in a file 216
+  memory          48 bytes of state; in a table 116 bytes a key in all; in a file 216
   note            EngineBlock's strict limiting as it was built: idle time is given up, starts may come together
 END
 
@@ -114,11 +114,11 @@ explains '2000 ops/s burst=1' --pace --window 500us <<'END'
   after a stall   1 at once, then as before; the lost time is reported, not made up
   shortest gap    500 µs: strict limiting
   in any second   at most 2,000
-  if woken late   at most 2,002: weir_take_wait gives a start up that is over 1 ms late
+  if woken late   at most 2,002: weir_take_wait abandons a start that is over 1 ms late
   in any 500 µs  at most 1
-  largest call    any; one above 1 starts when the pool is full and is paid back after
+  largest call    any; one above 1 starts when the pool is full and is paid back afterwards
   back to full    500 µs after the last call
-  memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166
+  memory          32 bytes of state; in a table 91 bytes a key in all; in a file 166
   for an engine   '2000 ops/s burst=1 catchup=1 algorithm=hybrid'
 END
 
@@ -152,22 +152,22 @@ same out expected
 
 explains --window 5min 10/min <<'END'
 10/min burst=10 algorithm=gcra
-  from rest       10 pass at once, then one every 6 s
+  after idling    10 pass at once, then one every 6 s
   in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'
   in any 5 min    at most 59
-  largest call    10; a larger one is refused for ever
+  largest call    10; a larger one can never pass
   back to full    1 min after the last call
-  memory          8 bytes of state; in a table 22 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key in all
   for an engine   '10/min burst=10 algorithm=gcra'
 END
 
 explains '5/s burst=1' <<'END'
 5/s burst=1 algorithm=gcra
-  from rest       1 passes, then one every 200 ms
+  after idling    1 passes, then one every 200 ms
   in any second   at most 5
-  largest call    1; a larger one is refused for ever
+  largest call    1; a larger one can never pass
   back to full    200 ms after the last call
-  memory          8 bytes of state; in a table 22 bytes a key, all in
+  memory          8 bytes of state; in a table 22 bytes a key in all
   for an engine   '5/s burst=1 algorithm=gcra'
 END
 
@@ -252,7 +252,7 @@ done <<'END'
 1|0/s|a rate is above 0; to stop everything write none
 11|10/s debt=99999999999999999999|a number this long is more than 64 bits hold; expected a count; for example debt=1000
 4|10 aaaaaaaaaaaaaaaaaaaaaaaa/s|a unit has at most 23 letters; for example 10 tokens/s
-3|5 concurrent|limits on how many run at once are kept for later; write a rate; for example 5/s
+3|5 concurrent|concurrency limits (how many run at once) are not supported; write a rate; for example 5/s
 11|60/min; 9 concurent|unknown word "concurent"; did you mean concurrent?
 6|10/s 1000/h|expected an option or ";" ; two limits are joined by ";": 10/s; 1000/h
 6|10/s;|expected a rate: a count, a slash and a period; for example 10/s
@@ -266,8 +266,8 @@ done <<'END'
 11|12000,1.1,restart|"restart" is a command to nosqlbench's limiter, not a limit; write 12000,1.1
 15|100/sec burst=0|burst is at least 1, or nothing could ever pass; for example burst=1
 12|10/s burst=1e9/s|expected a count or a time; for example burst=20 or burst=2s
-11|10/s burst|expected "=" and a value behind burst
-15|10/s burst=20 burst=30|burst is said twice
+11|10/s burst|expected "=" and a value after burst
+15|10/s burst=20 burst=30|burst is given twice
 6|10/s burts=20|unknown word "burts"; did you mean burst?
 17|10/s strictness=1.1|strictness is 0 to 1; to run faster while behind write catchup=1.1
 14|10/s catchup=0.5|catchup is 1 or more: how much faster to run while behind; for example 1.1
@@ -277,7 +277,7 @@ done <<'END'
 16|10/s algorithm=simrate|simrate was nosqlbench's present limiter, kept for comparison only; write algorithm=hybrid
 12|10/s start=half|expected start=full or start=empty
 11|10/s debt=many|expected a count; for example debt=1000
-6|10/s shadow|shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit
+6|10/s shadow|shadow is no option of a limit's text; in weir.yaml write shadow: true beside the limit
 END
 if [ "$count" -lt 30 ]; then fail "only $count malformed limits"; fi
 

@@ -21,7 +21,7 @@ END
 says_as nginx 10/min <<'END'
 limit_req_zone $binary_remote_addr zone=weir:10m rate=10r/m;
 limit_req zone=weir burst=9 nodelay;        # nginx's burst does not count the first request
-# 10r/m is 0.166 a second to nginx, a little less: it cuts to thousandths
+# 10r/m is 0.166 a second to nginx, a little less: it truncates to thousandths
 # nginx counts whole ms; weir does so too with '0.166/s burst=10 algorithm=leaky nodelay'
 END
 
@@ -46,7 +46,7 @@ done
 says_as haproxy '10/s algorithm=sliding-window' <<'END'
 stick-table type ipv6 size 100k expire 2s store http_req_rate(1s)
 http-request deny deny_status 429 if { src_http_req_rate ge 10 }
-http-request track-sc0 src        # behind deny, so that a refused request is not counted
+http-request track-sc0 src        # after deny, so that a refused request is not counted
 # haproxy's windows are whole ms, and begin with a client's first request
 END
 
@@ -70,7 +70,7 @@ END
 says_as redis-cell 3/s <<'END'
 CL.THROTTLE key 2 3 1
 # max_burst does not count the first; a quantity may follow
-# redis-cell cuts the interval to 333333333 ns, a little faster than the limit
+# redis-cell truncates the interval to 333333333 ns, a little faster than the limit
 END
 
 # ---- what cannot be said ----
@@ -89,7 +89,7 @@ refuses nginx '100 tokens/s' 'it counts requests, and this limit counts another 
 refuses haproxy 10/s 'it counts over a period, without a burst; write the limit with algorithm=sliding-window'
 refuses envoy '10/s algorithm=sliding-window' \
     'it has a token bucket and fixed windows; write the limit with algorithm=gcra or fixed-window'
-refuses envoy '10/s; 100/min' 'it takes one limit there; ask for each of the list'
+refuses envoy '10/s; 100/min' 'it has no lists of limits; give each limit of the list by itself'
 refuses redis-cell 10r/s 'it is gcra; write the limit with algorithm=gcra'
 refuses redis-cell none 'a limit that lets nothing through is no rate; deny there instead'
 

@@ -41,7 +41,7 @@ for limit in none unlimited; do
     if grep -q arrivals out; then fail 'draws something'; fi
     run "$limit as a picture" "$weir" explain $limit --svg picture
     ends 2
-    says err "weir: --svg picture: there is nothing to draw of $limit"
+    says err "weir: --svg picture: there is nothing to plot for $limit"
 done
 
 # A log of 10^8 permits would be written a dozen times over.
@@ -51,7 +51,7 @@ says out '  memory          1,073,741,880 bytes of state; in a limiter '
 if grep -q arrivals out; then fail 'draws something'; fi
 run 'a huge log as a picture' "$weir" explain '268435456/s algorithm=sliding-log' --svg picture
 ends 2
-says err 'weir: --svg picture: there is nothing to draw of 268435456/s algorithm=sliding-log edge=open, it is too large'
+says err 'there is nothing to plot for 268435456/s algorithm=sliding-log edge=open, it is too large'
 
 run 'a picture' "$weir" explain '10/s burst=20; 100 tokens/min' --svg picture
 ends 0

@@ -45,8 +45,8 @@ ends 0
 cat >expected <<'END'
 > disagree | explain --svg | not in the help
 > disagree | take --peek | not in the program
-< help | explain | --svg FILE write the drawing to FILE as a picture, and nothing else
-< option | explain --svg | FILE write the drawing to FILE as a picture, and nothing else
+< help | explain | --svg FILE write the plot to FILE as SVG, and print nothing
+< option | explain --svg | FILE write the plot to FILE as SVG, and print nothing
 < option | take --peek | accepted, flag
 END
 diff <(grep -E '^(disagree|help|option) ' whole) <(grep -E '^(disagree|help|option) ' out) | grep '^[<>]' >found

@@ -31,7 +31,7 @@ refused() # MESSAGE ARGUMENT...
     echo "weir: $message" >expected
     same err expected
 }
-both='one limit counts bytes and another does not; for both run two, with a pipe between'
+both='one limit counts bytes and another does not; for both, connect two weir pace with a pipe'
 refused 'pace: --bytes needs a limit in bytes; write 100B/s' 100/s --bytes
 refused 'pace: --bytes needs a limit in bytes; write 250000B/min' '250k tokens/min' --bytes
 refused 'pace: --bytes needs a limit in bytes; write 12000B/s' 12000,1.1 --bytes

@@ -41,7 +41,7 @@ seq 300 >in
 unchanged 'several limits at once' 300 '100000/s burst=10; 50000/s'
 unchanged 'by gcra' 300 '100000/s algorithm=gcra'
 unchanged 'unlimited' 300 unlimited
-unchanged 'fewer wake-ups' 300 3000/s --grain 20ms
+unchanged 'fewer wake-ups' 300 3000/s --min-sleep 20ms
 
 run 'a pipe that comes in pieces' \
     bash -c '{ printf "a\nb"; sleep 0.2; printf "c\n"; sleep 0.2; printf d; } | "$0" pace 10000/s' "$weir"
@@ -138,7 +138,7 @@ if [ "$(wc -l <err)" != 4 ]; then fail 'not four lines'; fi
 run 'a rate by the hour' "$weir" pace 100/h --count 1 <in
 says err '1 line in 0.000 s, 100/h asked, 0/h'
 
-run 'a pool shorter than a sleep' "$weir" pace '100000/s burst=1' --grain 1ms <in
+run 'a pool shorter than a sleep' "$weir" pace '100000/s burst=1' --min-sleep 1ms <in
 ends 0
 same out in
 cat >expected <<'END'
@@ -291,7 +291,7 @@ wrong '--count "1.5": expected a whole number from 1 to 18446744073709551614' pa
 wrong '--count "-1": expected a whole number from 1 to 18446744073709551614' pace 10/s --count -1
 wrong '--jobs "10001": expected a whole number from 1 to 10000' pace 10/s --jobs 10001 -- true
 wrong '--for "10": expected a time; for example 500ms, 10s or 5min' pace 10/s --for 10
-wrong '--grain "": expected a time; for example 500ms, 10s or 5min' pace 10/s --grain ''
+wrong '--min-sleep "": expected a time; for example 500ms, 10s or 5min' pace 10/s --min-sleep ''
 j='pace: -j, --keep-going and --grace are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}'
 wrong "$j" pace 10/s -j 3
 wrong "$j" pace 10/s --keep-going

@@ -20,8 +20,8 @@ combined() # ADDRESS SECOND [BYTES]: a line at 10:00 and so many seconds
 } >log
 cat >expected <<'END'
 41 requests of 2 clients, 1 min;
-  stamps are request ENDS to the second: true refusals may be higher;
-  estimates: spread over each second, or as stamped
+  timestamps are request ENDS to the second: true refusals may be higher;
+  estimates: spread over each second, or exactly as timestamped
     refused                      clients hit   most refused
   5/s burst=5
     22 to 30  53.66 to 73.17 %             1   192.0.2.1   30 of 40
@@ -32,8 +32,8 @@ cat >expected <<'END'
   in a second          1       30       30   192.0.2.1
   in a minute          1       30       30   192.0.2.1
 
-  to refuse nothing to 99.9 % of clients: 5/s burst=30
-  to refuse nothing to 99.9 % of clients: 10/s burst=30
+  to leave 99.9 % of clients unaffected: 5/s burst=30
+  to leave 99.9 % of clients unaffected: 10/s burst=30
   5/s burst=5: up to 9 in any second;
     never more than 5: '5/s algorithm=sliding-log'
 
@@ -58,7 +58,7 @@ grep 'burst=100 .*/s$' out >row
 same row expected
 
 run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
-says out 'requests of 2 clients, 1 min; stamps are request ENDS to the second: true refusals may be higher; estimates:'
+says out '1 min; timestamps are request ENDS to the second: true refusals may be higher; estimates:'
 
 # ---- the JSON ----
 run '--json' "$weir" replay '10/s burst=20' --or '5r/s burst=9' --json log
@@ -91,35 +91,35 @@ run '-q' "$weir" replay 5/s -q log
 ends 0
 silent out
 
-# ---- the burst that spares ----
+# ---- the burst that leaves clients unaffected ----
 python3 "$lib/replay_model.py" make 7 4000 msec >msec.log
 msec='$remote_addr [$msec] $request_time $body_bytes_sent'
 untouched() # LIMIT
 {
     "$weir" replay "$1" --json --format "$msec" msec.log | jq '.limits[0] | .keys - .keys_denied'
 }
-for spare in 50 80 99.9 100; do
+for share in 50 80 99.9 100; do
     for rate in 2/s 30/min; do
-        run "--spare $spare of $rate" "$weir" replay $rate --json --spare $spare --format "$msec" msec.log
-        burst=$(jq '.limits[0].spare_burst' out) keys=$(jq .keys out)
-        enough=$(awk -v k="$keys" -v s=$spare 'BEGIN { n = k * s / 100; print n == int(n) ? n : int(n) + 1 }')
-        if [ "$(untouched "$rate burst=$burst")" -lt "$enough" ]; then fail "burst=$burst spares less"; fi
+        run "--unaffected $share of $rate" "$weir" replay $rate --json --unaffected $share --format "$msec" msec.log
+        burst=$(jq '.limits[0].unaffected_burst' out) keys=$(jq .keys out)
+        enough=$(awk -v k="$keys" -v s=$share 'BEGIN { n = k * s / 100; print n == int(n) ? n : int(n) + 1 }')
+        if [ "$(untouched "$rate burst=$burst")" -lt "$enough" ]; then fail "burst=$burst affects more"; fi
         if [ "$burst" = 1 ]; then continue; fi
         if [ "$(untouched "$rate burst=$((burst - 1))")" -ge "$enough" ]; then fail "burst=$((burst - 1)) would do"; fi
     done
 done
 
-# ---- --fail-over ----
-run 'more than 24 %' "$weir" replay '10/s burst=20' -q --fail-over 24 log
+# ---- --fail-above ----
+run 'more than 24 %' "$weir" replay '10/s burst=20' -q --fail-above 24 log
 ends 1
-run 'not more than 24.5%' "$weir" replay '10/s burst=20' -q --fail-over 24.5% log
+run 'not more than 24.5%' "$weir" replay '10/s burst=20' -q --fail-above 24.5% log
 ends 0
-run 'one of two limits' "$weir" replay '10/s burst=20' --or 5/s -q --fail-over 24.5% log
+run 'one of two limits' "$weir" replay '10/s burst=20' --or 5/s -q --fail-above 24.5% log
 ends 1
-run 'none at all' "$weir" replay '100/s' -q --fail-over 0 log
+run 'none at all' "$weir" replay '100/s' -q --fail-above 0 log
 ends 0
 
-# ---- stamps ----
+# ---- timestamps ----
 cat >durations.log <<'END'
 192.0.2.1 [1763719200.000] 0.000
 192.0.2.1 [1763719203.000] 2.500
@@ -135,14 +135,14 @@ what='durations are taken off'
 starts >out
 printf '%s\n' '[0,true]' '[500,false]' '[3000,true]' >expected
 same out expected
-what='--stamps start'
-starts --stamps start >out
+what='--timestamps start'
+starts --timestamps start >out
 printf '%s\n' '[0,true]' '[3000,true]' '[3100,false]' >expected
 same out expected
 run 'starts are said' "$weir" replay 1/s --format "$ends_format" durations.log
-says out 'requests are taken at their start, to the millisecond'
+says out 'timestamps are request starts, to the millisecond'
 run 'no range' "$weir" replay 1/s --json --format "$ends_format" durations.log
-json out '.stamps_are_ends == false and (.limits[0] | has("denied_spread") | not)'
+json out '.timestamps_are_ends == false and (.limits[0] | has("denied_spread") | not)'
 what='a name that promises the start, with a duration, from the first line on'
 for second in 1 3; do
     printf '{"start_time":"2025-11-21T10:00:0%d.250Z","duration":700,"client":"192.0.2.1"}\n' $second
@@ -150,14 +150,14 @@ done >starts.log
 "$weir" replay 1/s --each starts.log | jq -c '.time_ns - 1763719200000000000 | . / 1e6 | round' >out
 printf '%s\n' 1250 3250 >expected
 same out expected
-"$weir" replay 1/s --each --stamps end starts.log | jq -c '.time_ns - 1763719200000000000 | . / 1e6 | round' >out
+"$weir" replay 1/s --each --timestamps end starts.log | jq -c '.time_ns - 1763719200000000000 | . / 1e6 | round' >out
 printf '%s\n' 550 2550 >expected
 same out expected
 
 printf '192.0.2.1 [1763719200.000] %s\n' 0.5 2592001 >durations.log
 run 'a duration in other units' "$weir" replay 1/s --json --format "$ends_format" durations.log
 json out '.requests == 1 and .malformed == 1'
-says err 'weir: durations.log:2: a request of more than 30 days'
+says err 'weir: durations.log:2: a request that took more than 30 days'
 
 # Decided in order of time, and printed in that of the lines.
 printf '192.0.2.1 [1763719201.000] %s\n192.0.2.1 [1763719201.500] %s\n' 0.100 1.400 >durations.log
@@ -207,9 +207,9 @@ says err '; if the time field has another name, give it with --time FIELD'
 { for _ in 1 2; do printf 'example.com:443 '; combined 192.0.2.1 0; done; } >vhost.log
 for format in '' '--format vhost_combined'; do
     run "stamps of vhost_combined $format" "$weir" replay 1/s $format --json vhost.log
-    json out '.requests == 2 and .stamps_are_ends == false'
-    run "and --stamps end $format" "$weir" replay 1/s $format --stamps end --json vhost.log
-    json out '.stamps_are_ends == true'
+    json out '.requests == 2 and .timestamps_are_ends == false'
+    run "and --timestamps end $format" "$weir" replay 1/s $format --timestamps end --json vhost.log
+    json out '.timestamps_are_ends == true'
 done
 
 # Each name that is known for a time, a duration or a key is in the manual.
@@ -330,7 +330,7 @@ else
     head -c 100 packed >cut.gz
     run 'gzip, cut off' "$weir" replay 1/s --json cut.gz log
     ends 2
-    says err 'weir: cut.gz: the gzip data ends in the middle'
+    says err 'weir: cut.gz: the gzip data is truncated'
     json out '.requests >= 41'
 fi
 seq 60000 | sed 's/\(.*\)/{"time": \1, "client": "\1", "path": "\/\1"}/' >long.json
@@ -450,9 +450,9 @@ refused 'replay: --password-file needs --charge' 1/s -F --password-file secret l
 refused '--time nofield: no field "nofield"; expected one of remote_addr,' 1/s --time nofield log
 refused '--format: no column is a time; expected time, ts, timestamp or the like among id, client; name the time' \
     1/s --format csv <(echo id,client)
-refused '--stamps "middle": expected start or end' 1/s --stamps middle log
-refused '--spare "0": expected a share' 1/s --spare 0 log
-refused '--fail-over "101": expected a share' 1/s --fail-over 101 log
+refused '--timestamps "middle": expected start or end' 1/s --timestamps middle log
+refused '--unaffected "0": expected a share' 1/s --unaffected 0 log
+refused '--fail-above "101": expected a share' 1/s --fail-above 101 log
 refused 'replay: --each and --json both write to standard output' 1/s --each --json log
 refused 'replay: at most 16 limits at once' 1/s $(printf -- '--or 1/s %.0s' {1..16}) log
 if [ -w /dev/full ]; then

@@ -146,11 +146,11 @@ refused '--lease-life is for leases' 10/s --nodes 8 --lease-life 1s
 refused 'choose --nodes or --each' 10/s --nodes 8 --each
 refused 'choose --nodes or --follow' 10/s --nodes 8 --follow
 refused 'is 2 limits' '10/s; 100/min' --nodes 8
-refused 'is no rate by gcra' '10/s algorithm=fixed-window' --nodes 8
-refused 'is no rate by gcra' 'unlimited' --nodes 8
-refused 'is no rate by gcra' 10r/s --nodes 8
+refused 'is not a gcra limit' '10/s algorithm=fixed-window' --nodes 8
+refused 'is not a gcra limit' 'unlimited' --nodes 8
+refused 'is not a gcra limit' 10r/s --nodes 8
 refused 'a burst of 16 or more' '10/s burst=15' --nodes 8 --lease 8
-refused 'a lease is of 2 permits or more' 100/s --nodes 8 --lease 1
+refused 'expected 2 permits or more; leave out --lease' 100/s --nodes 8 --lease 1
 refused 'from 1ms to 1h' 100/s --nodes 8 --lease 8 --lease-life 2h
 refused 'expected a whole number from 1 to 1000000' 10/s --nodes 0
 refused 'expected two times' 10/s --nodes 8 --engine-down 5s

@@ -54,7 +54,7 @@ for errors in err closed; do
     truncate -s 0 cut
     wait "$waiting" && status=0 || status=$?
     ends 3
-    if [ "$errors" = err ]; then says err 'weir: cut, or a file beside it, was cut off while it was in use'; fi
+    if [ "$errors" = err ]; then says err 'weir: cut, or a file beside it, was truncated while it was in use'; fi
 done
 
 # ---- where it is ----
@@ -144,16 +144,16 @@ cp state/weir/take other.wide-8
 foreign other.wide-8 'has 16-byte slots' '2/w algorithm=fixed-window'
 for size in 1 16 100 4095 4096 4097 $(($(stat -c %s here) / 2)) $(($(stat -c %s here) - 1)); do
     head -c "$size" here >short
-    foreign short 'to begin anew: mv short short.old'
+    foreign short 'to start afresh: mv short short.old'
 done
 { head -c 9 here; printf '\xa5\xa5\xa5\xa5\xa5\xa5\xa5'; tail -c +17 here; } >damaged
-foreign damaged 'to begin anew: mv damaged damaged.old'
+foreign damaged 'to start afresh: mv damaged damaged.old'
 : >empty
 passes 1/w key --state empty # mktemp makes such
 would 'would be refused' 1/w key --state empty
 
 # ---- places that will not do ----
-wrong 'missing/take: cannot be opened: there is no such file, or no such folder; --state FILE keeps it elsewhere' \
+wrong 'missing/take: cannot be opened: no such file or directory; --state FILE keeps it elsewhere' \
     2/w --state missing/take
 mkdir folder
 wrong 'nothing was taken: folder: ' 2/w --state folder
@@ -195,7 +195,7 @@ if [ ${#small_disk[@]} = 0 ]; then
 else
     run 'a file system that is full' "${small_disk[@]}" 64k sh "$room/inside" "$weir" "$room"
     ends 125
-    says err 'take: no room: there is not so much space; --state FILE keeps it elsewhere'
+    says err 'take: no room: there is not enough space; --state FILE keeps it elsewhere'
     says readonly 'take: cannot be opened: the file system is read-only; --state FILE keeps it elsewhere'
     says peeked 'would pass'
     if [ -e run ]; then fail 'the command was run all the same'; fi

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    Src/share/cell.c under two and three threads, in all interleavings.
 
-   What the lock guards is plain memory, which the explorer does not see, and the plain code after a step belongs to
-   that step.  So the source is compiled in here with two of the core's functions announced: each reads the states at
+   What the lock guards is plain memory, which the model checker does not see, and the plain code after a step belongs
+   to that step.  So the source is compiled in here with two of the core's functions announced: each reads the states at
    one step and writes them at the next, and whoever gets between them is seen.
 
    The oracle is a model that nobody shares.  Each call is held against it at its last step, where the lock is opened:
@@ -47,16 +47,16 @@ static void announced_settle(struct rules rules, uint64_t *state, uint64_t now_n
     uint64_t copy[LIST_WORDS_MAX];
     announce(state);
     memcpy(copy, state, sizeof copy);
-    settle(rules, copy, now_ns, decision, cost, actual, end);
+    decide_settle(rules, copy, now_ns, decision, cost, actual, end);
     announce(state);
     memcpy(state, copy, sizeof copy);
 }
 
 #define ask_rules announced_ask_rules
-#define settle announced_settle
+#define decide_settle announced_settle
 #include "share/cell.c" /* NOLINT(bugprone-suspicious-include) */
 #undef ask_rules
-#undef settle
+#undef decide_settle
 
 enum { THREADS = 3, ACTIONS = 3 };
 enum plan_name { PAIR, FASTER_PAIR, TRIPLE, HYBRID, EMPTY, PLANS };
@@ -135,7 +135,8 @@ static void take(const struct action *action, int thread)
     memcpy(after, model.state, sizeof after);
     uint64_t cost[WEIR_LIMITS_MAX];
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) {
-        cost[i] = action->verb == SOME ? passing_now(rules, model.state, ask.now_ns, ask.cost) : last[thread].cost[i];
+        cost[i] =
+            action->verb == SOME ? decide_passing(rules, model.state, ask.now_ns, ask.cost) : last[thread].cost[i];
     }
     const struct question question = {ask.now_ns, ask.wait_max_ns, cost, ask.peek};
     decide(rules, after, &question, expected_end, &expected);
@@ -153,7 +154,7 @@ static void settle_last(const struct action *action, int thread)
     if (!cell_settle(&shared, action->now_ns, decision, last[thread].cost, actual, last[thread].end)) return;
     const bool foreign = model.rule[0].generation != (uint32_t)decision->reserved;
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) used[i] = foreign ? most(actual[i], last[thread].cost[i]) : actual[i];
-    settle(model_rules(), model.state, action->now_ns, decision, last[thread].cost, used, last[thread].end);
+    decide_settle(model_rules(), model.state, action->now_ns, decision, last[thread].cost, used, last[thread].end);
     check_states();
 }
 

@@ -66,7 +66,7 @@ struct scene {
     uint64_t out_most; /* in leases at the change; so many and one may pass after it, or a burst if that is more */
     word_trade_function *trade;
     word_decide_function *decide;
-    word_grant_function *grant; /* not NULL: takes go the short way first */
+    word_grant_function *grant; /* not NULL: takes go the fast path first */
     word_settle_function *settle;
 };
 
@@ -151,7 +151,7 @@ static void spend(struct actor *actor, uint64_t permits)
 }
 
 /* As weir_take_at. */
-static bool take_short(const struct ask *ask, weir_decision *decision)
+static bool take_fast(const struct ask *ask, weir_decision *decision)
 {
     struct note *note_of_one = &notes[model_thread()];
     struct granted granted;
@@ -177,8 +177,8 @@ static void decide_alone(struct actor *actor, const struct action *action)
                             .some = action->verb == SOME,
                             .peek = action->verb == PEEK};
     weir_decision decision;
-    const bool shortly = scene->grant != NULL && action->verb == TAKE;
-    while (!(shortly ? take_short(&ask, &decision) : scene->decide(&word, &ask, &decision))) atom_pause();
+    const bool fast = scene->grant != NULL && action->verb == TAKE;
+    while (!(fast ? take_fast(&ask, &decision) : scene->decide(&word, &ask, &decision))) atom_pause();
     if (decision.verdict != WEIR_ALLOW || ask.peek) return;
     actor->decision = decision;
     actor->decided = note(actor, decision.start.ns, decision.charged, (uint32_t)decision.reserved != 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    A table of hashes of worlds, by what they can still become.
 
-   Times count from now; the name of a turn only as how far it is behind the engine's, for two behind is over; nodes
+   Times count from now; the name of an epoch only as how far it is behind the engine's, for two behind is over; nodes
    that live alike are added up, each with its mail, so that they may change places.
 
    See nodes_seen.h. */
@@ -14,7 +14,7 @@
 #include "planted_nodes.h"
 
 enum { FIRST_SIZE = 1 << 16, OVER = 3, NS_PER_US = 1000, GCRA_LEASE_CELL = 7 };
-enum { SEEN, LEVEL, TURN, TURN_END, LIFETIME, NEW, OLD };
+enum { SEEN, LEVEL, EPOCH, EPOCH_END, LIFETIME, NEW, OLD };
 
 struct hash {
     uint64_t half[2];
@@ -51,24 +51,24 @@ static void put_store(struct hash *hash, const struct nodes_world *model, const 
     const bool empty = out == 0 && word[SEEN] <= now && age * per >= word[LEVEL];
     put(hash, empty ? 0 : word[LEVEL]);
     put(hash, empty ? 0 : age);
-    put(hash, leases ? subtract_to_zero(word[TURN] + 1, now) : 0);
+    put(hash, leases ? subtract_to_zero(word[EPOCH] + 1, now) : 0);
     for (int i = NEW; i <= OLD && leases; i++) put(hash, word[i]);
-    put(hash, out == 0 ? 0 : word[TURN_END] - now);
+    put(hash, out == 0 ? 0 : word[EPOCH_END] - now);
     put(hash, out == 0 ? 0 : word[LIFETIME]);
     put(hash, subtract_to_zero(store->idle, now));
 }
 
-static void put_turn(struct hash *hash, const struct store *store, uint64_t now, uint64_t turn)
+static void put_turn(struct hash *hash, const struct store *store, uint64_t now, uint64_t epoch)
 {
     if (store->known == 0 || store->cell.words != GCRA_LEASE_CELL)
-        put(hash, OVER + 1 + subtract_to_zero(turn + 1, now));
-    else put(hash, turn > store->cell.word[TURN] ? OVER + 1 : least(store->cell.word[TURN] - turn, OVER));
+        put(hash, OVER + 1 + subtract_to_zero(epoch + 1, now));
+    else put(hash, epoch > store->cell.word[EPOCH] ? OVER + 1 : least(store->cell.word[EPOCH] - epoch, OVER));
 }
 
-static void put_turns(struct hash *hash, const struct world *world, uint64_t turn)
+static void put_epochs(struct hash *hash, const struct world *world, uint64_t epoch)
 {
-    put_turn(hash, &world->engine, world->now + world->engine_ahead, turn);
-    put_turn(hash, &world->replica, world->now + world->engine_ahead, turn);
+    put_turn(hash, &world->engine, world->now + world->engine_ahead, epoch);
+    put_turn(hash, &world->replica, world->now + world->engine_ahead, epoch);
 }
 
 static void add(struct hash *sum, const struct hash *hash)
@@ -86,8 +86,8 @@ static struct hash hash_mail(const struct world *world, const struct mail *mail)
     put(&hash, mail->permits);
     put(&hash, mail->back.permits);
     put(&hash, mail->back.unused);
-    if (mail->back.permits > 0) put_turns(&hash, world, mail->back.turn);
-    if (mail->permits > 0) put_turns(&hash, world, mail->turn);
+    if (mail->back.permits > 0) put_epochs(&hash, world, mail->back.id);
+    if (mail->permits > 0) put_epochs(&hash, world, mail->id);
     return hash;
 }
 
@@ -106,7 +106,7 @@ static struct hash hash_node(const struct nodes_world *model, const struct world
         put(&hash, node->lease.left);
         put(&hash, now_ns - node->lease.sent_ns);
         put(&hash, subtract_to_zero(node->lease.spend_before_ns, now_ns));
-        put_turns(&hash, world, node->lease.turn);
+        put_epochs(&hash, world, node->lease.id);
     }
     for (int i = 0; i < MAIL_MAX; i++) {
         if (world->mail[i].used == 0 || world->mail[i].node != who) continue;

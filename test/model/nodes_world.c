@@ -135,7 +135,7 @@ static void arrive(struct nodes_world *model, struct world *world, struct mail *
     const uint64_t now = engine_now(world);
     bool changed = false;
     for (int i = scene->node_mistake == NODE_RETURNS_TWICE ? -1 : 0; i < 1 && mail->back.permits > 0; i++) {
-        model->engine.lease_return(&model->plan, &state, now, mail->back.turn, mail->back.permits, mail->back.unused,
+        model->engine.lease_return(&model->plan, &state, now, mail->back.id, mail->back.permits, mail->back.unused,
                                    &lease);
         changed |= lease.changed;
     }
@@ -148,7 +148,7 @@ static void arrive(struct nodes_world *model, struct world *world, struct mail *
         changed |= lease.changed;
     }
     if (changed) save(&world->engine, &state, lease.idle);
-    const struct mail reply = {1, 1, 0, mail->node, mail->want, {0}, lease.turn, lease.permits};
+    const struct mail reply = {1, 1, 0, mail->node, mail->want, {0}, lease.id, lease.permits};
     const bool awaited = mail->want > 0 && mail->orphan == 0;
     memset(mail, 0, sizeof *mail);
     if (awaited) *mail = reply;
@@ -194,7 +194,7 @@ static void get(struct nodes_world *model, struct world *world, struct mail *mai
 {
     struct node *node = &world->node[mail->node];
     if (model->scene->node_mistake == NODE_COUNTS_FROM_REPLY) node->lease.asked_ns = world->now * NS_PER_US;
-    engine_lease_granted(&node->lease, lifetime_ns(model, (unsigned)mail->node), mail->turn, mail->permits);
+    engine_lease_granted(&node->lease, lifetime_ns(model, (unsigned)mail->node), mail->id, mail->permits);
     tidy(node);
     memset(mail, 0, sizeof *mail);
 }

@@ -78,7 +78,7 @@ struct mail {
     uint64_t used, reply, orphan; /* orphan: nobody waits for the reply */
     uint64_t node, want;
     struct engine_lease_return back;
-    uint64_t turn, permits;
+    uint64_t id, permits;
 };
 
 struct node {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Mistakes that one could make in cell.c, kept so that the explorer has to find them.
+   Mistakes that one could make in cell.c, kept so that the model checker has to find them.
 
    As the header. */
 #include "planted_cell.h"

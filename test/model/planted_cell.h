@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   A cell's take with one mistake each, for the explorer to find.
+   A cell's take with one mistake each, for the model checker to find.
 
    Right when nobody else is at the cell. */
 #ifndef WEIR_TEST_PLANTED_CELL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Mistakes that one could make when a limit changes, kept so that the explorer has to find them. */
+   Mistakes that one could make when a limit changes, kept so that the model checker has to find them. */
 #include "planted_change.h"
 
 #include "api/limiter.h"

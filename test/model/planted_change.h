@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   A change of the limit, and a wait, with one mistake each, for the explorer to find.
+   A change of the limit, and a wait, with one mistake each, for the model checker to find.
 
    See planted_change.c. */
 #ifndef WEIR_TEST_PLANTED_CHANGE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Mistakes that one could make with permits that are out, kept so that the explorer has to find them.
+   Mistakes that one could make with permits that are out, kept so that the model checker has to find them.
 
    Each function is right when nobody else is at the word, or nothing is out.  Of gcra only.
 
@@ -116,7 +116,8 @@ static bool decide_with(struct mistake mistake, const struct atom *now_ns, struc
         if (!mistake.out_first && !mistake.without_hold) out = atom_load(&word->out);
         const uint64_t at_ns = now_ns == NULL ? ask->now_ns : atom_load(now_ns);
         lease_hold(&rule, &value, at_ns, out);
-        const uint64_t cost = ask->some ? passing_now((struct rules){&rule, 1}, &value, at_ns, ask->cost) : ask->cost;
+        const uint64_t cost =
+            ask->some ? decide_passing((struct rules){&rule, 1}, &value, at_ns, ask->cost) : ask->cost;
         const uint64_t wait_max_ns = mistake.promises ? ask->wait_max_ns : lease_wait_max_ns(&rule, out, ask);
         const struct question question = {at_ns, wait_max_ns, &cost, false};
         decide((struct rules){&rule, 1}, &value, &question, NULL, decision);
@@ -175,7 +176,8 @@ static bool settle_with(bool holds, struct word *word, uint64_t now_ns, const we
         uint64_t value = word_value(raw);
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         if (holds) lease_hold(&rule, &value, now_ns, atom_load(&word->out));
-        settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
+        decide_settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual,
+                      &decision->end);
         planted_raise_high(word, word_value(raw));
         if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Mistakes that one could make in log.c, kept so that the explorer has to find them.
+   Mistakes that one could make in log.c, kept so that the model checker has to find them.
 
    Each function is right when nobody else is at the log.
 

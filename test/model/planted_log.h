@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Takes of one permit with one mistake each, for the explorer to find.
+   Takes of one permit with one mistake each, for the model checker to find.
 
    See planted_log.c. */
 #ifndef WEIR_TEST_PLANTED_LOG_H
@@ -24,7 +24,7 @@ log_decide_function planted_log_hasty;
 /* Several permits under the held head, but those who looked before are not locked out. */
 log_decide_function planted_log_without_seal;
 
-/* The explorer's: the step that was just made has taken a permit for this thread. */
+/* The model checker's: the step that was just made has taken a permit for this thread. */
 void log_taken(void);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "core/num.h"
 
-enum { SEEN, LEVEL, TURN, TURN_END, LIFETIME, NEW, OLD, WORDS, PART = 8, LEAST = 2 };
+enum { SEEN, LEVEL, EPOCH, EPOCH_END, LIFETIME, NEW, OLD, WORDS, PART = 8, LEAST = 2 };
 
 static int mistake;
 
@@ -32,20 +32,20 @@ static void drain(const struct micro_rule *rule, uint64_t word[], uint64_t at, b
     word[SEEN] = at;
 }
 
-static void end_turn(const struct micro_rule *rule, uint64_t word[], bool holds)
+static void end_epoch(const struct micro_rule *rule, uint64_t word[], bool holds)
 {
-    if (mistake != PLANTED_HOLD_LATE) drain(rule, word, word[TURN_END], holds);
-    word[OLD] = mistake == PLANTED_ONE_TURN ? 0 : word[NEW];
+    if (mistake != PLANTED_HOLD_LATE) drain(rule, word, word[EPOCH_END], holds);
+    word[OLD] = mistake == PLANTED_ONE_EPOCH ? 0 : word[NEW];
     word[NEW] = 0;
-    word[TURN]++;
-    word[TURN_END] += word[LIFETIME];
+    word[EPOCH]++;
+    word[EPOCH_END] += word[LIFETIME];
 }
 
 static void set_back(uint64_t word[], uint64_t now)
 {
     const uint64_t back = word[SEEN] - now;
     word[SEEN] = now;
-    word[TURN_END] -= mistake == PLANTED_BACK_SHORTENS ? least(2 * back, word[TURN_END]) : back;
+    word[EPOCH_END] -= mistake == PLANTED_BACK_SHORTENS ? least(2 * back, word[EPOCH_END]) : back;
     if (mistake == PLANTED_BACK_FORGETS) word[NEW] = word[OLD] = 0;
 }
 
@@ -62,7 +62,7 @@ static uint64_t *prepare(const struct micro_plan *plan, struct micro_state *stat
         state->count = 1;
     }
     if (now < cell->word[SEEN]) set_back(cell->word, now);
-    while (out_of(cell->word) > 0 && cell->word[TURN_END] <= now) end_turn(&plan->rule[0], cell->word, holds);
+    while (out_of(cell->word) > 0 && cell->word[EPOCH_END] <= now) end_epoch(&plan->rule[0], cell->word, holds);
     drain(&plan->rule[0], cell->word, now, holds);
     return cell->word;
 }
@@ -71,7 +71,7 @@ static uint64_t idle(const struct micro_rule *rule, const uint64_t from[])
 {
     uint64_t word[WORDS];
     memcpy(word, from, sizeof word);
-    while (out_of(word) > 0 && mistake != PLANTED_IDLE_LEVEL) end_turn(rule, word, true);
+    while (out_of(word) > 0 && mistake != PLANTED_IDLE_LEVEL) end_epoch(rule, word, true);
     return word[SEEN] + ceiling(word[LEVEL], rule->per);
 }
 
@@ -102,8 +102,8 @@ static void enter_turn(uint64_t word[], uint64_t now, uint64_t lifetime)
         else if (mistake != PLANTED_SHORTER_STAYS) word[LIFETIME] = most(word[LIFETIME], lifetime);
         return;
     }
-    word[TURN] = mistake == PLANTED_TURNS_FROM_1 ? word[TURN] + 1 : most(word[TURN] + 1, now);
-    word[TURN_END] = now + lifetime;
+    word[EPOCH] = mistake == PLANTED_TURNS_FROM_1 ? word[EPOCH] + 1 : most(word[EPOCH] + 1, now);
+    word[EPOCH_END] = now + lifetime;
     word[LIFETIME] = lifetime;
 }
 
@@ -118,21 +118,21 @@ static void lease_take(const struct micro_plan *plan, struct micro_state *state,
         enter_turn(word, now, lifetime);
         if (mistake != PLANTED_NO_OUT) word[NEW] += permits;
         word[LEVEL] += permits * rule->permit;
-        *lease = (struct micro_lease){.permits = permits, .turn = word[TURN], .changed = true};
+        *lease = (struct micro_lease){.permits = permits, .id = word[EPOCH], .changed = true};
     }
     lease->idle = idle(rule, word);
 }
 
-static void lease_return(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t turn,
+static void lease_return(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t epoch,
                          uint64_t permits, uint64_t unused, struct micro_lease *lease)
 {
     const struct micro_rule *rule = &plan->rule[0];
     const bool early =
         mistake != PLANTED_RETURN_NO_HOLD && mistake != PLANTED_RETURN_HOLDS_OWN && mistake != PLANTED_RETURN_OUT_FIRST;
     uint64_t *word = prepare(plan, state, now, early);
-    uint64_t *out = turn + 1 == word[TURN] ? &word[OLD] : &word[NEW];
-    const bool known = turn == word[TURN] || turn + 1 == word[TURN] || mistake == PLANTED_RETURN_ANY;
-    *lease = (struct micro_lease){.changed = known && permits <= *out, .turn = turn};
+    uint64_t *out = epoch + 1 == word[EPOCH] ? &word[OLD] : &word[NEW];
+    const bool known = epoch == word[EPOCH] || epoch + 1 == word[EPOCH] || mistake == PLANTED_RETURN_ANY;
+    *lease = (struct micro_lease){.changed = known && permits <= *out, .id = epoch};
     if (lease->changed) {
         if (mistake == PLANTED_RETURN_HOLDS_OWN) word[LEVEL] = most(word[LEVEL], permits * rule->permit);
         *out -= permits;

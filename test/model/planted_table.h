@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Takes from a table with one mistake each, for the explorer to find.
+   Takes from a table with one mistake each, for the model checker to find.
 
    See planted_table.c. */
 #ifndef WEIR_TEST_PLANTED_TABLE_H
@@ -47,7 +47,7 @@ table_ask_function planted_table_two_tables;
 /* Looks at the part only when it was in use before, without another look behind the claim. */
 table_ask_function planted_table_use_unseen;
 
-/* The explorer's: a swap behind which a thread may die. */
+/* The model checker's: a swap behind which a thread may die. */
 bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Mistakes that one could make in word.c, kept so that the explorer has to find them.
+   Mistakes that one could make in word.c, kept so that the model checker has to find them.
 
    Each function is right when nobody else is at the word. */
 #include "planted_word.h"
@@ -78,7 +78,8 @@ bool planted_settle_silently(struct word *word, uint64_t now_ns, const weir_deci
         const struct rule rule = planted_rule(word->rule[word_index(raw)]);
         uint64_t value = word_value(raw);
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
-        settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
+        decide_settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual,
+                      &decision->end);
         if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value)))
             return rule.algorithm != ALGORITHM_ELSEWHERE;
     }

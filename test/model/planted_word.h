@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   Word.c's functions with one mistake each, for the explorer to find.
+   Word.c's functions with one mistake each, for the model checker to find.
 
    See planted_word.c. */
 #ifndef WEIR_TEST_PLANTED_WORD_H
 #define WEIR_TEST_PLANTED_WORD_H
 
 #include "share/word.h"
-#include "share/word_short.h"
+#include "share/word_fast.h"
 
 typedef void word_close_function(struct word *word, struct rule *rule, uint64_t *value);
 typedef uint64_t word_anchor_function(const struct word *word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   That the explorer finds known bugs, passes known good code, and misses nothing by its reduction.
+   That the model checker finds known bugs, passes known good code, and misses nothing by its reduction.
 
    A line for each property; status 1 if one fails. */
 #include "model.h"

@@ -19,7 +19,7 @@
 
 static bool mortal_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
 static bool mortal_swap_full(struct atom *atom, uint64_t *expected, uint64_t desired);
-#define TABLE_TURNS_MAX 5
+#define TABLE_ATTEMPTS_MAX 5
 #define atom_swap mortal_swap
 #define atom_swap_full mortal_swap_full
 #include "share/table/table.c" /* NOLINT(bugprone-suspicious-include) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   A machine for wait_model.c: a clock that a thread of the explorer moves, and sleeps that end by it.
+   A machine for wait_model.c: a clock that a thread of the model checker moves, and sleeps that end by it.
 
    Who sleeps wakes when the clock has reached his alarm, at any moment after that; memory is at the same place in each
    execution. */

@@ -42,7 +42,7 @@ struct scene {
     word_open_function *open;
     word_settle_function *settle;
     word_decide_function *decide;
-    bool shortly; /* TAKE goes the short way first, by these */
+    bool fast; /* TAKE goes the fast path first, by these */
     word_grant_function *grant;
     word_denies_function *denies;
     const char *mistake;  /* the message that has to come; NULL: none may */
@@ -123,7 +123,7 @@ static uint64_t judge(const struct rule *rule, uint64_t value, const struct ask 
     if (!is_here) return value;
     weir_decision expected;
     const struct rules rules = {rule, 1};
-    const uint64_t cost = ask->some ? passing_now(rules, &value, ask->now_ns, ask->cost) : ask->cost;
+    const uint64_t cost = ask->some ? decide_passing(rules, &value, ask->now_ns, ask->cost) : ask->cost;
     const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
     decide(rules, &value, &question, NULL, &expected);
     const bool same = memcmp(&expected, decision, sizeof expected) == 0;
@@ -146,7 +146,7 @@ static void check_answer(const struct ask *ask, const weir_decision *decision, b
 /* ---- what threads do ---- */
 
 /* As weir_take_at.  A noted refusal is that of the moment when the word was seen, all else of the last step. */
-static void take_short(const struct ask *ask, weir_decision *decision)
+static void take_fast(const struct ask *ask, weir_decision *decision)
 {
     struct note *note = &notes[model_thread()];
     struct granted granted;
@@ -176,8 +176,8 @@ static void take(const struct action *action, weir_decision *decision)
                             .cost = action->cost,
                             .some = action->verb == SOME,
                             .peek = action->verb == PEEK};
-    if (scene->shortly && action->verb == TAKE) {
-        take_short(&ask, decision);
+    if (scene->fast && action->verb == TAKE) {
+        take_fast(&ask, decision);
         return;
     }
     word_decide_function *const decides = action->verb == PEEK ? word_decide : scene->decide;
@@ -194,8 +194,8 @@ static void settle_last(const struct action *action, weir_decision *decision)
     const bool foreign = model.rule.generation != (uint32_t)decision->reserved && action->cost < decision->charged;
     const uint64_t before = model.value;
     if (here && !foreign) {
-        settle((struct rules){&model.rule, 1}, &model.value, action->now_ns, decision, &decision->charged,
-               &action->cost, &decision->end);
+        decide_settle((struct rules){&model.rule, 1}, &model.value, action->now_ns, decision, &decision->charged,
+                      &action->cost, &decision->end);
     }
     if (model.value != before) check_word();
     decision->charged = 0;
@@ -317,25 +317,25 @@ static const struct scene scenes[] = {
      .script = {{SETTLES(5, 0)}, {CHANGES(6, ELSEWHERE, WEIR_RESET), CHANGES(6, FAST, WEIR_RESET)}}},
     {.name = "short: two take, A -> B keep",
      .taken = 2,
-     .shortly = true,
+     .fast = true,
      .script = {{TAKES(5, 1)}, {TAKES(7, 4)}, {CHANGES(6, FAST, WEIR_KEEP)}}},
     {.name = "short: one takes, A -> B reset",
      .taken = 2,
-     .shortly = true,
+     .fast = true,
      .script = {{TAKES(0, 1)}, {CHANGES(0, NARROW, WEIR_RESET)}}},
     {.name = "short: refused again, beside a settle, A -> B scale",
      .preemptions = 3,
      .taken = 4,
-     .shortly = true,
+     .fast = true,
      .script = {{TAKES(0, 1), TAKES(0, 1)}, {SETTLES(0, 2)}, {CHANGES(0, FAST, WEIR_SCALE)}}},
     {.name = "short: refused again, A -> B keep",
      .taken = 4,
-     .shortly = true,
+     .fast = true,
      .script = {{TAKES(0, 1), TAKES(0, 1), TAKES(0, 1)}, {CHANGES(0, FAST, WEIR_KEEP)}}},
     {.name = "short: moved to a cell and back",
      .preemptions = 3,
      .taken = 4,
-     .shortly = true,
+     .fast = true,
      .script = {{TAKES(0, 1), TAKES(0, 1)}, {CHANGES(0, ELSEWHERE, WEIR_RESET), CHANGES(0, SLOW, WEIR_RESET)}}},
     {.name = "settle down, a stale take, A -> A -> B reset",
      .preemptions = 3,
@@ -394,13 +394,13 @@ static const struct scene planted[] = {
      .mistake = "wrong denial"},
     {.name = "planted: refused for what was noted, unseen",
      .taken = 4,
-     .shortly = true,
+     .fast = true,
      .script = {{TAKES(0, 1), TAKES(0, 1)}, {SETTLES(0, 2)}},
      .denies = planted_denies_unseen,
      .mistake = "wrong"},
     {.name = "planted: granted by a rule read before the word",
      .taken = 1,
-     .shortly = true,
+     .fast = true,
      .script = {{TAKES(0, 1)}, {CHANGES(0, NARROW, WEIR_RESET)}},
      .grant = planted_grant_read_twice,
      .mistake = "wrong commit"},

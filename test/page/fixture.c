@@ -56,8 +56,8 @@ static void add_limit(struct replay_result *result, const char *text, const char
     limit->clients_denied = limit->denied / 40;
     limit->clients_delayed = limit->delayed / 25;
     if (delays) limit->delay_p99_ns = 1840000000, limit->delay_max_ns = 2000000000;
-    limit->spare_burst = limit->denied != 0 ? 34 : 10;
-    snprintf(limit->spare_text, sizeof limit->spare_text, "%.*s burst=%u", (int)strcspn(text, " "), text,
+    limit->unaffected_burst = limit->denied != 0 ? 34 : 10;
+    snprintf(limit->unaffected_text, sizeof limit->unaffected_text, "%.*s burst=%u", (int)strcspn(text, " "), text,
              limit->denied != 0 ? 34U : 10U);
     result->limits++;
 }
@@ -100,8 +100,8 @@ static void fill(struct replay_result *result)
     result->first_ns = start_ns + 412000000;
     result->last_ns = start_ns + STEPS * result->series.step_ns - 3 * second_ns;
     result->resolution_ns = 1000000;
-    result->stamps_are_ends = true;
-    result->spare = 99.9;
+    result->timestamps_are_ends = true;
+    result->unaffected = 99.9;
 }
 
 /* ---- the cases ---- */
@@ -121,7 +121,7 @@ static void day(struct replay_result *result)
 static void calm(struct replay_result *result)
 {
     fill(result);
-    result->stamps_are_ends = false;
+    result->timestamps_are_ends = false;
     add_limit(result, "1000/s burst=1000 algorithm=gcra", "1000/s burst=1000 algorithm=gcra", 100000, false);
     fill_clients(result);
 }
@@ -131,7 +131,7 @@ static void one(struct replay_result *result)
     result->requests = result->clients = 1;
     result->first_ns = result->last_ns = result->series.first_ns = start_ns;
     result->resolution_ns = 1000000;
-    result->spare = 100;
+    result->unaffected = 100;
     result->series.step_ns = 1000000;
     result->series.count = 1;
     result->series.offered[0] = 1;

@@ -217,7 +217,7 @@ def check_words(found):
     day = found['day']['text']
     for words in ('104,701 requests of 2,002 clients', '2026-11-20 00:00:00 – 2026-11-21 04:26:37 UTC',
                   'true refusals may be higher', '12 lines could not be read', '17.15 %',
-                  '5/s burst=11 algorithm=leaky', 'To spare 99.9 % of clients', 'burst=34', '448 of 2,002',
+                  '5/s burst=11 algorithm=leaky', 'To leave 99.9 % of clients unaffected', 'burst=34', '448 of 2,002',
                   '203.0.113.9', '3,120', '3 requests stood so far out of order', 'up to 29 in any second',
                   'All times are UTC', '2 s at most; 99 of 100 up to 1.84 s'):
         check('day says', words in day, words)

@@ -92,7 +92,7 @@ static void use_plan(struct subject *subject, const char *text)
         /* A log alone remembers more than its count. */
         if (log_fits(&subject->plan.rule[i]) && subject->plan.count == 1) subject->plan.rule[i].fourth = CALLS_MAX;
     }
-    prop_check(subject->prop, words_before(plan_rules(&subject->plan), (int)subject->plan.count) <= STATE_MAX,
+    prop_check(subject->prop, decide_words_before(plan_rules(&subject->plan), (int)subject->plan.count) <= STATE_MAX,
                "too large");
 }
 

@@ -222,7 +222,7 @@ static void read_url(struct prop *prop)
                                         "[",
                                         "]",
                                         "65536"};
-    char text[TEXT_SIZE] = "", written[PLACE_TEXT_MAX];
+    char text[TEXT_SIZE] = "", written[ENDPOINT_TEXT_MAX];
     size_t size = 0;
     struct engine_url url;
     weir_error error = {0};
@@ -238,7 +238,7 @@ static void read_url(struct prop *prop)
     prop_check(prop, url.endpoints >= 1 && url.endpoints <= URL_ENDPOINTS_MAX, "%u places", url.endpoints);
     for (unsigned i = 0; i < url.endpoints; i++) {
         prop_check(prop, url.endpoint[i].host[0] != '\0', "no host in %s", text);
-        endpoint_text(&url.endpoint[i], written);
+        url_endpoint_text(&url.endpoint[i], written);
     }
 }
 

@@ -128,7 +128,7 @@ static void cancel_last(struct prop *prop, struct subject *subject)
     uint64_t cost[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX] = {0};
     if (subject->last.verdict != WEIR_ALLOW || subject->unlimited) return;
     for (int i = 0; i < WEIR_LIMITS_MAX; i++) cost[i] = 1;
-    settle(plan_rules(subject->inside), subject->state, subject->now_ns, &subject->last, cost, actual, NULL);
+    decide_settle(plan_rules(subject->inside), subject->state, subject->now_ns, &subject->last, cost, actual, NULL);
     subject->starts--;
     subject->last.verdict = 0;
     prop_note(prop, "%" PRIu64 " ns: cancelled", subject->now_ns);

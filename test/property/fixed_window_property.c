@@ -280,8 +280,8 @@ static void settle_one(struct prop *prop, struct slots *slots)
     struct use *use = &slots->use[prop_pick(prop, (uint64_t)slots->count)];
     if (use->settled) return;
     const uint64_t actual[2] = {prop_pick(prop, use->cost[0] + 1), prop_pick(prop, use->cost[1] + 1)};
-    settle(plan_rules(plan_inside_const(&slots->plan)), slots->state, slots->now_ns, &use->decision, use->cost, actual,
-           use->end);
+    decide_settle(plan_rules(plan_inside_const(&slots->plan)), slots->state, slots->now_ns, &use->decision, use->cost,
+                  actual, use->end);
     prop_note(prop, "%" PRIu64 " ns: settle call %d to %" PRIu64, slots->now_ns, (int)(use - slots->use), actual[0]);
     use->settled = true;
     use->permits = actual[0];

@@ -58,7 +58,7 @@ static uint64_t idle_ns(const struct subject *subject, uint64_t now_ns)
     uint64_t idle_ns = now_ns;
     for (int i = 0; i < subject->rules.count; i++) {
         const struct rule *rule = &subject->rules.rule[i];
-        const uint64_t *state = subject->state + words_before(subject->rules, i);
+        const uint64_t *state = subject->state + decide_words_before(subject->rules, i);
         idle_ns = most(idle_ns, ns_ceil(rule, algorithm_of(rule)->idle(rule, state, tick_at(rule, now_ns))));
     }
     return idle_ns;
@@ -94,7 +94,7 @@ static void correct(struct prop *prop, struct subject *subject, uint64_t now_ns)
     fill(cost, subject->last_cost);
     fill(actual, prop_pick(prop, 2 * subject->last_cost + 1));
     if (subject->last.verdict != WEIR_ALLOW) return;
-    settle(subject->rules, subject->state, now_ns, &subject->last, cost, actual, NULL);
+    decide_settle(subject->rules, subject->state, now_ns, &subject->last, cost, actual, NULL);
     prop_note(prop, "%" PRIu64 " ns: corrected to %" PRIu64, now_ns, actual[0]);
     subject->last.verdict = WEIR_DENY;
 }
@@ -108,7 +108,7 @@ static void bring_about(struct prop *prop, struct subject *subject, uint64_t now
         correct(prop, subject, now_ns);
     } else if (how == 1) {
         weir_decision charged;
-        charge(subject->rules, subject->state, now_ns, each, NULL, &charged);
+        decide_charge(subject->rules, subject->state, now_ns, each, NULL, &charged);
         prop_note(prop, "%" PRIu64 " ns: charged %" PRIu64, now_ns, cost);
     } else {
         subject->last = ask(subject, subject->state, now_ns, cost, pick_wait(prop, subject), false);

@@ -28,7 +28,7 @@ struct use {
 };
 
 struct lease {
-    uint64_t turn, permits, left, until;
+    uint64_t id, permits, left, until;
 };
 
 struct subject {
@@ -112,11 +112,11 @@ static void renew(struct prop *prop, struct subject *subject)
     if (prop_chance(prop, 6)) subject->lifetime = 1 + prop_pick(prop, 2000000);
     const struct micro_lease got =
         rig_lease(prop, &subject->rig, clock_of(subject), 1 + prop_pick(prop, BURST_MAX), subject->lifetime);
-    prop_note(prop, "%" PRIu64 ": a lease of %" PRIu64 " for %" PRIu64 ", turn %" PRIu64, subject->now, got.permits,
-              subject->lifetime, got.turn);
+    prop_note(prop, "%" PRIu64 ": a lease of %" PRIu64 " for %" PRIu64 ", id %" PRIu64, subject->now, got.permits,
+              subject->lifetime, got.id);
     if (got.changed) subject->idle = got.idle;
     if (got.permits == 0) return;
-    *lease = (struct lease){got.turn, got.permits, got.permits, subject->now + subject->lifetime};
+    *lease = (struct lease){got.id, got.permits, got.permits, subject->now + subject->lifetime};
     subject->leases++;
 }
 
@@ -137,9 +137,9 @@ static void give_back(struct prop *prop, struct subject *subject)
     if (subject->leases == 0) return;
     struct lease *lease = &subject->lease[prop_pick(prop, (uint64_t)subject->leases)];
     const struct micro_lease said =
-        rig_return(prop, &subject->rig, clock_of(subject), lease->turn, lease->permits, lease->left);
-    prop_note(prop, "%" PRIu64 ": %" PRIu64 " of %" PRIu64 " come back, turn %" PRIu64 ": %" PRIu64, subject->now,
-              lease->left, lease->permits, lease->turn, said.permits);
+        rig_return(prop, &subject->rig, clock_of(subject), lease->id, lease->permits, lease->left);
+    prop_note(prop, "%" PRIu64 ": %" PRIu64 " of %" PRIu64 " come back, id %" PRIu64 ": %" PRIu64, subject->now,
+              lease->left, lease->permits, lease->id, said.permits);
     if (said.changed) subject->idle = said.idle;
     *lease = subject->lease[--subject->leases];
 }

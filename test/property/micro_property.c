@@ -153,7 +153,8 @@ static uint64_t alone(const struct subject *subject, const struct micro_ask *ask
     uint64_t copy[STATE_MAX];
     weir_decision decision;
     memcpy(copy, subject->core, sizeof copy);
-    decide((struct rules){&rules.rule[limit], 1}, copy + words_before(rules, (int)limit), &question, NULL, &decision);
+    decide((struct rules){&rules.rule[limit], 1}, copy + decide_words_before(rules, (int)limit), &question, NULL,
+           &decision);
     return us_ceil(decision.retry_ns);
 }
 
@@ -206,8 +207,8 @@ static void settle_one(struct prop *prop, struct subject *subject)
     uint64_t actual[WEIR_LIMITS_MAX];
     for (unsigned i = 0; i < subject->rig.micro.count; i++) actual[i] = prop_pick(prop, taken->cost[i] + 1);
     prop_note(prop, "%" PRIu64 ": settles that of %" PRIu64 " to %" PRIu64, subject->now, taken->now, actual[0]);
-    settle(plan_rules(plan_inside_const(&subject->rig.plan)), subject->core, subject->now * US_NS, &taken->decision,
-           taken->cost, actual, taken->end);
+    decide_settle(plan_rules(plan_inside_const(&subject->rig.plan)), subject->core, subject->now * US_NS,
+                  &taken->decision, taken->cost, actual, taken->end);
     rig_settle(prop, &subject->rig, subject->now, taken->now, taken->cost, actual);
     memcpy(taken->cost, actual, sizeof actual);
     subject->takes = 0; /* once each */

@@ -94,7 +94,7 @@ static void settle_one(struct prop *prop, struct history *history, struct call *
                   (int)(call - history->call), i, call->cost[i], actual[i]);
     }
     if (call->differ) {
-        settle(history->rules, history->state, history->now_ns, &call->decision, call->cost, actual, call->end);
+        decide_settle(history->rules, history->state, history->now_ns, &call->decision, call->cost, actual, call->end);
         call->decision.charged = 0;
     } else {
         weir_decide_settle(&history->plan, history->state, (weir_instant){history->now_ns}, &call->decision, actual[0]);

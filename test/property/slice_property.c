@@ -250,7 +250,7 @@ static void settle_last(struct prop *prop, struct holders *all)
     const uint64_t actual = prop_pick(prop, 2) == 0 ? 0 : prop_pick(prop, charged + 1);
     prop_note(prop, "%" PRIu64 " ns: settle the last to %" PRIu64, all->subject.now_ns, actual);
     lease_hold(all->subject.rule, all->subject.state, all->subject.now_ns, all->out);
-    settle(rules, all->subject.state, all->subject.now_ns, &all->last, &charged, &actual, NULL);
+    decide_settle(rules, all->subject.state, all->subject.now_ns, &all->last, &charged, &actual, NULL);
     all->uses.use[all->last_use].permits = actual;
     all->last.charged = 0;
 }

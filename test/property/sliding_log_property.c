@@ -199,7 +199,7 @@ static void check_given_back(struct prop *prop, const struct subject *subject, u
     weir_decision decision = ask(subject, with, subject->now_ns, cost, 0);
     if (waits || !weir_allowed(decision) || subject->rule.flags & SLIDING_LOG_COUNTS_REFUSED) return;
     ask(subject, without, subject->now_ns, used, 0);
-    settle(rules_of(subject), with, subject->now_ns, &decision, &cost, &used, NULL);
+    decide_settle(rules_of(subject), with, subject->now_ns, &decision, &cost, &used, NULL);
     for (uint64_t more = 0; more <= subject->rule.burst; more++) {
         uint64_t copy[STATE_MAX];
         memcpy(copy, with, sizeof copy);
@@ -253,7 +253,7 @@ static void charge_some(struct prop *prop, struct subject *subject)
     weir_decision decision;
     const uint64_t cost = prop_chance(prop, 6) ? prop_pick_size(prop, UINT64_C(1) << 20) : prop_pick(prop, 4);
     prop_note(prop, "%" PRIu64 " ns: charge %" PRIu64, subject->now_ns, cost);
-    charge(rules_of(subject), subject->state, subject->now_ns, &cost, NULL, &decision);
+    decide_charge(rules_of(subject), subject->state, subject->now_ns, &cost, NULL, &decision);
     prop_check(prop, decision.charged <= cost, "charged more than said");
 }
 
@@ -266,7 +266,7 @@ static void settle_one(struct prop *prop, struct subject *subject)
     if (call->settled || (actual < call->cost && call->generation != subject->rule.generation)) return;
     prop_note(prop, "%" PRIu64 " ns: settle the one of %" PRIu64 " from %" PRIu64 " to %" PRIu64, subject->now_ns,
               call->start_ns, call->cost, actual);
-    settle(rules_of(subject), subject->state, subject->now_ns, &call->decision, &call->cost, &actual, NULL);
+    decide_settle(rules_of(subject), subject->state, subject->now_ns, &call->decision, &call->cost, &actual, NULL);
     call->settled = true;
     call->cost = least(call->cost, actual);
 }
@@ -374,8 +374,8 @@ static void use_garbage(struct prop *prop, struct subject *subject)
     decision = ask(subject, subject->state, prop_pick_size(prop, UINT64_MAX), cost, prop_pick_size(prop, UINT64_MAX));
     prop_check(prop, decision.verdict >= WEIR_ALLOW && decision.verdict <= WEIR_NEVER, "verdict %u", decision.verdict);
     decision.start.ns = prop_pick_size(prop, UINT64_MAX);
-    settle(rules_of(subject), subject->state, prop_pick_size(prop, UINT64_MAX), &decision, &cost, &actual, NULL);
-    charge(rules_of(subject), subject->state, prop_pick_size(prop, UINT64_MAX), &cost, NULL, &decision);
+    decide_settle(rules_of(subject), subject->state, prop_pick_size(prop, UINT64_MAX), &decision, &cost, &actual, NULL);
+    decide_charge(rules_of(subject), subject->state, prop_pick_size(prop, UINT64_MAX), &cost, NULL, &decision);
     const struct rule from = subject->rule;
     subject->rule = pick_rule(prop, 1, prop_pick_size(prop, UINT64_MAX));
     algorithm->carry(&from, &subject->rule, subject->state, next, cost, (weir_carry)prop_pick(prop, 3));

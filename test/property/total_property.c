@@ -86,7 +86,8 @@ static void ask(struct prop *prop, struct subject *subject)
     } else if (question.peek || !counts_refused(subject)) {
         prop_check(prop, memcmp(before, subject->state, sizeof before) == 0, "a refusal writes");
     }
-    const uint64_t cost_max = any(prop), passing = passing_now(rules_of(subject), subject->state, any(prop), cost_max);
+    const uint64_t cost_max = any(prop),
+                   passing = decide_passing(rules_of(subject), subject->state, any(prop), cost_max);
     prop_check(prop, passing <= cost_max || passing == 1, "%" PRIu64 " pass of %" PRIu64, passing, cost_max);
 }
 
@@ -103,8 +104,8 @@ static void settle_it(struct prop *prop, struct subject *subject)
         decision.start.ns = any(prop);
         decision.end = any(prop);
     }
-    settle(rules_of(subject), subject->state, any(prop), &decision, cost, actual,
-           prop_pick(prop, 2) == 0 ? subject->end : NULL);
+    decide_settle(rules_of(subject), subject->state, any(prop), &decision, cost, actual,
+                  prop_pick(prop, 2) == 0 ? subject->end : NULL);
 }
 
 static void ask_each(struct prop *prop, struct subject *subject)

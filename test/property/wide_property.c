@@ -159,11 +159,12 @@ static void change_own(const struct subject *subject, struct key *key, int plan)
     if (alike) return;
     for (int i = 0; key->idle_ns > subject->now_ns && i < to.count && same_algorithms(from, to); i++) {
         const struct rule anew = begun_anew(&to.rule[i], subject->now_ns);
-        algorithm_of(&anew)->carry(&from.rule[i], &anew, key->state + words_before(from, i), next + words_before(to, i),
-                                   tick_at(&from.rule[i], subject->now_ns), WEIR_SCALE);
+        algorithm_of(&anew)->carry(&from.rule[i], &anew, key->state + decide_words_before(from, i),
+                                   next + decide_words_before(to, i), tick_at(&from.rule[i], subject->now_ns),
+                                   WEIR_SCALE);
         if (anew.algorithm == ALGORITHM_GCRA)
-            cap_own(&from.rule[i], &anew, subject->now_ns, key->state[words_before(from, i)],
-                    &next[words_before(to, i)]);
+            cap_own(&from.rule[i], &anew, subject->now_ns, key->state[decide_words_before(from, i)],
+                    &next[decide_words_before(to, i)]);
     }
     memcpy(key->state, next, sizeof next);
 }
@@ -177,7 +178,7 @@ static void note_idle(const struct subject *subject, struct key *key, const uint
     key->idle_ns = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        const uint64_t now = tick_at(rule, subject->now_ns), *state = key->state + words_before(rules, i);
+        const uint64_t now = tick_at(rule, subject->now_ns), *state = key->state + decide_words_before(rules, i);
         key->idle_ns = most(key->idle_ns, ns_ceil(rule, algorithm_of(rule)->idle(rule, state, now)));
     }
 }
@@ -336,7 +337,7 @@ static void correct(struct subject *subject, struct key *key)
         uint64_t state_before[WORDS_MAX];
         change_own(subject, key, plan);
         memcpy(state_before, key->state, sizeof state_before);
-        settle(rules, key->state, subject->now_ns, &key->own, cost, actual, ends ? key->own_end : NULL);
+        decide_settle(rules, key->state, subject->now_ns, &key->own, cost, actual, ends ? key->own_end : NULL);
         note_idle(subject, key, state_before, changed);
     }
 }

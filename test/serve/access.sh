@@ -33,13 +33,13 @@ start_serve weir.yaml
 asks PONG -a old PING
 exec {silent}<>"/dev/tcp/127.0.0.1/$resp" # says no password; see below
 (umask 077 && printf 'new\nold\n' >password)
-reload 'read again'
+reload 'reloaded'
 asks PONG -a new PING
 asks PONG -a old PING
 fetch 200 "http://127.0.0.1:$http/v1/limits" -u a:new
 fetch 200 "http://127.0.0.1:$http/v1/limits" -u a:old
 echo new >password
-reload 'read again'
+reload 'reloaded'
 if grep -q 'need a restart' serve.out; then fail 'a password needs a restart'; fi
 asks PONG -a new PING
 asks NOAUTH -a old PING
@@ -50,7 +50,7 @@ asks NOPERM -a new WEIR.LIMIT SET other 1/h
 run 'over the Unix socket' redis-cli -s "$PWD/socket" --no-auth-warning -a new WEIR.LIMIT SET other 1/h
 says out OK
 write_file 'password_file: password' 'admin_password: root' "listen: {unix: $PWD/socket}"
-reload 'read again'
+reload 'reloaded'
 asks OK --user admin -a root WEIR.LIMIT SET other 1/h
 asks NOPERM -a new WEIR.FORGET other a
 fetch 401 "http://127.0.0.1:$http/v1/limits/other" -u a:new -X DELETE
@@ -72,9 +72,9 @@ asks 'NOPERM CL.THROTTLE brings a limit of its own: an address of this service i
 asks allow -a secret WEIR.TAKE api a
 asks NOPERM -a secret WEIR.LIMIT DEL api
 write_file ''
-reload 'no password is set any more; the limits stay as they were'
+reload 'no password is set any more; the limits are unchanged'
 asks NOAUTH PING
 write_file 'password: secret' 'texts: on'
-reload 'read again'
+reload 'reloaded'
 asks allow -a secret WEIR.TAKE 1/h a
 clean_end

@@ -104,9 +104,9 @@ refused() # WORDS ARGUMENT...
 }
 refused "127.0.0.1:$resp: NOLIMIT there is no limit called apj; did you mean api?" 1/s -F --charge "$url" \
     --charge-limit apj
-refused 'redis://, rediss://, unix://' 1/s -F --charge http://127.0.0.1:9348
+refused 'expected redis://, rediss://, unix://' 1/s -F --charge http://127.0.0.1:9348
 refused 'expected the URL of one weir serve' 1/s -F --charge redis+cluster://127.0.0.1:9347
-refused 'the number of a database was expected' 1/s -F --charge "$url/api"
+refused 'expected the number of a database' 1/s -F --charge "$url/api"
 refused 'unknown host nowhere.invalid' 1/s -F --charge redis://nowhere.invalid:9347
 refused "127.0.0.1:$resp: SELECT refused: ERR DB index is out of range" 1/s -F --charge "$url/3"
 clean_end

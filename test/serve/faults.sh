@@ -83,6 +83,6 @@ else
     run 'weir serve' "${small_disk[@]}" 1m "$weir" serve --resp 127.0.0.1:0 --http 127.0.0.1:0 --state table
     ends 2
     says err 'table'
-    says err 'there is not so much space'
+    says err 'there is not enough space'
     silent out
 fi

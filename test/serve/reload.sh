@@ -35,7 +35,7 @@ takes deny api
 # ---- by signal: two more are free, since three were taken ----
 write_file '3/h burst=5'
 kill -HUP "$pid"
-wait_for 'it is read again' says_times 'weir.yaml read again: 1 limit' 1
+wait_for 'it is read again' says_times 'weir.yaml reloaded: 1 limit' 1
 takes allow api
 takes allow api
 takes deny api
@@ -44,22 +44,22 @@ takes deny api
 printf 'limits:\n  other: {limit: "1/s"}\n  api: {limit: "10/"}\n' >new.yaml
 mv new.yaml weir.yaml
 kill -HUP "$pid"
-wait_for 'it is refused' says_times '^weir.yaml:3:.*limits.api.limit.*the limits stay as they were' 1
+wait_for 'it is refused' says_times '^weir.yaml:3:.*limits.api.limit.*the limits are unchanged' 1
 takes deny api
 run 'WEIR.TAKE other' redis-cli -p "$resp" WEIR.TAKE other somebody
 says out NOLIMIT
 rm weir.yaml
 kill -HUP "$pid"
-wait_for 'it is missed' says_times 'weir.yaml: No such file.*the limits stay as they were' 1
+wait_for 'it is missed' says_times 'weir.yaml: No such file.*the limits are unchanged' 1
 takes deny api
 mkfifo weir.yaml # nobody writes to it: who reads it would wait, and do nothing else
 kill -HUP "$pid"
-wait_for 'a pipe is refused' says_times 'weir.yaml: is no plain file.*the limits stay as they were' 1
+wait_for 'a pipe is refused' says_times 'weir.yaml: is not a regular file.*the limits are unchanged' 1
 takes deny api
 
 # ---- by itself, when it changes ----
 write_file '3/h burst=7'
-wait_for 'the change is seen' says_times 'weir.yaml read again: 1 limit' 2
+wait_for 'the change is seen' says_times 'weir.yaml reloaded: 1 limit' 2
 takes allow api
 takes allow api
 takes deny api
@@ -74,14 +74,14 @@ wait_for 'it is said' says_times 'these need a restart: connections' 1
 printf 'limits:\n  api: {limit: "3/h burst=7"}\n  day: {limit: "100/d"}\n' >new.yaml
 mv new.yaml weir.yaml
 kill -HUP "$pid"
-wait_for 'it has another limit' says_times 'weir.yaml read again: 2 limits' 1
+wait_for 'it has another limit' says_times 'weir.yaml reloaded: 2 limits' 1
 run 'WEIR.TAKE day' redis-cli -p "$resp" WEIR.TAKE day somebody COST 60
 if [ "$(head -n 1 out)" != allow ]; then fail 'not allow'; fi
 printf 'limits:\n  api: {limit: "3/h burst=7"}\n  day: {limit: "10/s burst=20"}\n' >new.yaml
 mv new.yaml weir.yaml
 kill -HUP "$pid"
 wait_for 'it says what is carried' \
-    says_times 'weir: day: 100/d.* -> 10/s burst=20.*: used permits are kept, at most those of the new burst' 1
+    says_times 'weir: day: 100/d.* -> 10/s burst=20.*: usage is kept, at most the new burst' 1
 passes() { [ "$(redis-cli -p "$resp" WEIR.TAKE day somebody | head -n 1)" = allow ]; }
 wait_for 'a permit is back' passes
 redis-cli -p "$resp" WEIR.LIMIT SET day 100/d >out
@@ -97,11 +97,11 @@ with_override() # LIMIT
     kill -HUP "$pid"
 }
 with_override 100/d
-wait_for 'it has an override' says_times 'weir: day: overrides that begin anew: 1' 1
+wait_for 'it has an override' says_times 'weir: day: overrides whose usage is reset: 1' 1
 run 'WEIR.TAKE day' redis-cli -p "$resp" WEIR.TAKE day somebody COST 60
 if [ "$(head -n 1 out)" != allow ]; then fail 'not allow'; fi
 with_override '10/s burst=20'
-wait_for 'it has another one' says_times 'weir: day: overrides that begin anew: 1' 2
+wait_for 'it has another one' says_times 'weir: day: overrides whose usage is reset: 1' 2
 takes allow day
 
 # ---- a thousand under load: nobody is cut, and no answer is an error ----
@@ -122,8 +122,8 @@ says out 'api: 3/h burst=7 algorithm=gcra'
 printf 'limits:\n  api: {limit: "9/h"}\n  day: {limit: "50/d algorithm=sliding-log"}\n' >next.yaml
 run 'weir serve --check --against' "$weir" serve next.yaml --check --against weir.yaml
 ends 0
-says out 'weir: api: 3/h burst=7 algorithm=gcra -> 9/h burst=9 algorithm=gcra: used permits are kept'
-says out ' -> 50/d algorithm=sliding-log edge=open: another algorithm: begins anew'
+says out 'weir: api: 3/h burst=7 algorithm=gcra -> 9/h burst=9 algorithm=gcra: usage is kept'
+says out ' -> 50/d algorithm=sliding-log edge=open: another algorithm: usage is reset'
 run '--against without --check' "$weir" serve next.yaml --against weir.yaml
 ends 2
 says err '--against needs --check'

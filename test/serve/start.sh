@@ -73,7 +73,7 @@ done <<'EOF'
 can be reached by others, and no password is set|listen: {resp: ":0", http: none}
 can be reached by others, and no password is set|listen: {resp: none, http: "0.0.0.0:0"}
 expected an address; for example localhost:9347|listen: {resp: "weir.example:9347", http: none}
-there is none; expected one of /etc/passwd|{user: no-such-user-of-weir, listen: {resp: "127.0.0.1:0", http: none}}
+no such user; expected one of /etc/passwd|{user: no-such-user-of-weir, listen: {resp: "127.0.0.1:0", http: none}}
 EOF
 refuses 'expected an address' weir.yaml --check --resp nonsense
 printf 'listen: {resp: "localhost:9347", http: none}\n' >weir.yaml

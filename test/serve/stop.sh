@@ -47,7 +47,7 @@ says out '+PONG'
 kill -HUP "$pid"
 ended 0
 exec 8>&-
-if grep -q 'read again' serve.out; then cp serve.out err; fail 'it reads its file'; fi
+if grep -q 'reloaded' serve.out; then cp serve.out err; fail 'it reads its file'; fi
 
 takes() # VERDICT
 {
@@ -79,4 +79,4 @@ truncate -s 0 "$room/table"
 redis-cli -p "$resp" WEIR.TAKE 3/h somebody >/dev/null 2>&1 || :
 ended 3
 cp serve.out err
-says err "weir: $room/table, or a file beside it, was cut off while it was in use"
+says err "weir: $room/table, or a file beside it, was truncated while it was in use"

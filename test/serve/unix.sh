@@ -50,7 +50,7 @@ else
     mkdir -m 755 ours
     run 'a folder of others' setpriv --reuid nobody --clear-groups "$weir" serve --resp "$room/ours/sock" --http none
     ends 2
-    says err 'ours/sock: permission denied; this user may not write to its folder'
+    says err 'ours/sock: permission denied; this user may not write to its directory'
     printf '#!/bin/sh\nexec setpriv --groups 4,24 %q "$@"\n' "$weir" >with_groups
     chmod +x with_groups
     weir=$room/with_groups
@@ -69,5 +69,5 @@ else
     printf 'user: no-such-user\n' >weir.yaml
     run 'a user that is not there' "$weir" serve weir.yaml --resp 127.0.0.1:0 --http none
     ends 2
-    says err 'user "no-such-user": there is none'
+    says err 'user "no-such-user": no such user'
 fi

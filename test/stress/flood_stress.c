@@ -19,7 +19,7 @@
 enum { KEYS_MAX = 10000, BATCH = 32, BURST = 20, STEP_NS = 1000, WAVE = 1 << 16 };
 static const uint64_t PER_SECOND = 10, SECOND_NS = 1000000000;
 
-/* So many as may pass from rest in this time. */
+/* So many as may pass after idling in this time. */
 static uint64_t bound(uint64_t elapsed_ns)
 {
     return BURST + elapsed_ns * PER_SECOND / SECOND_NS;

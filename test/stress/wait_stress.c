@@ -19,12 +19,12 @@ enum { THREADS = 70, CHANGES = 60, BETWEEN_NS = 2000000, STARTS = 4000 };
 static struct crowd crowd;
 static uint64_t start_ns[CROWD_MAX][STARTS];
 
-static weir_limiter *open_pace(const char *limits, uint64_t grain_ns, uint64_t spin_ns)
+static weir_limiter *open_pace(const char *limits, uint64_t min_sleep_ns, uint64_t spin_ns)
 {
     weir_limiter *limiter = NULL;
     weir_options options = WEIR_OPTIONS;
     options.use = WEIR_PACE;
-    options.grain_ns = grain_ns;
+    options.min_sleep_ns = min_sleep_ns;
     options.spin_ns = spin_ns;
     crowd_check(weir_open(&limiter, limits, &options, NULL) == 0, limits);
     return limiter;
@@ -52,11 +52,11 @@ static void wait_until_stopped(struct member *member)
     weir_lease_close(&lease);
 }
 
-static void changes_and_a_stop(uint64_t grain_ns, uint64_t spin_ns)
+static void changes_and_a_stop(uint64_t min_sleep_ns, uint64_t spin_ns)
 {
     static const char *const limits[] = {"100000/s", "1000000/s catchup=1.1", "3000/s burst=10", "20000000/s"};
     crowd_begin("changes, naps and a stop");
-    crowd.limiter = open_pace(limits[0], grain_ns, spin_ns);
+    crowd.limiter = open_pace(limits[0], min_sleep_ns, spin_ns);
     crowd.threads = THREADS;
     crowd.body = wait_until_stopped;
     crowd_start(&crowd);

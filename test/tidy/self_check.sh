@@ -42,11 +42,11 @@ passes() # CHECK ARGUMENT...
     fi
 }
 
-# rooms: what each may not include, by the row of the innermost folder that has one
-while read -r file include room; do
+# includes: what each may not include, by the row of the innermost folder that has one
+while read -r file include component; do
     fresh
     plant "$file" <<<"#include $include"
-    finds "src/$file:2: ${room:-${file%%/*}} may not include $include" rooms.sh "$tree"
+    finds "src/$file:2: ${component:-${file%%/*}} may not include $include" includes.sh "$tree"
 done <<'END'
 core/a.c <stdio.h>
 core/a.c "share/word.h"
@@ -85,7 +85,29 @@ echo '#include "serve/net/tls.h"' | plant serve/config/reload.h
 echo '#include "format/http.h"' | plant serve/http/a.c
 echo '#include "cli/replay/log/source.h"' | plant cli/replay/other/a.c
 echo '#include <unistd.h>' | plant cli/replay/log/a.c
-passes rooms.sh "$tree"
+passes includes.sh "$tree"
+
+# names: by the objects of a build
+fresh
+mkdir -p "$tree/build/CMakeFiles/a.dir/src/share/table"
+named() # FILE, C on stdin
+{
+    plant "$1"
+    "$cc" -c -o "$tree/build/CMakeFiles/a.dir/src/$1.o" "$tree/src/$1"
+}
+mkdir -p "$tree/src/share/table"
+named share/table/keep.c <<<'int drop(void); int drop(void) { return 1; }'
+finds 'src/share/table/keep.c: drop is visible' names.sh "$tree" "$tree/build" "$nm"
+echo 'int cells;' | plant share/cells.h
+named share/table/keep.c <<<'int keep_all(void), table_drop(void), cell_of(void), weir_a(void);
+static int drop(void) { return 1; }
+int keep_all(void) { return drop(); }
+int table_drop(void) { return 1; }
+int cell_of(void) { return 1; }
+int weir_a(void) { return 1; }'
+passes names.sh "$tree" "$tree/build" "$nm"
+rm "$tree/src/share/table/keep.c"
+finds 'no object' names.sh "$tree" "$tree/build" "$nm"
 
 # style
 style() # WORDS, the planted text on stdin

@@ -226,7 +226,7 @@ static const struct bad_value {
     {OPTION_BLOCK, "1e9s", A_TIME "block=1min"},
     {OPTION_BLOCK, "0x10s", A_TIME "block=1min"},
     {OPTION_BLOCK, "0", A_TIME "block=1min"},
-    {OPTION_BLOCK, "0s", "block is above 0; to block nobody leave it out; for example block=1min"},
+    {OPTION_BLOCK, "0s", "block is above 0; leave it out for no blocking; for example block=1min"},
     {OPTION_BLOCK, "585year", LONG A_TIME "block=1min"},
     {OPTION_PAY, "", "expected pay=self or pay=next"},
     {OPTION_PAY, "nan", "expected pay=self or pay=next"},
@@ -317,7 +317,7 @@ static void flags_take_no_value(void **unused)
         if (!has_value(option)) continue;
         char message[TEXT_SIZE];
         snprintf(text, sizeof text, "10/s %s", option_at(option)->name);
-        snprintf(message, sizeof message, "expected \"=\" and a value behind %s", option_at(option)->name);
+        snprintf(message, sizeof message, "expected \"=\" and a value after %s", option_at(option)->name);
         refuses(text, WEIR_EINVAL, 6 + (int)strlen(option_at(option)->name), message);
     }
 }
@@ -355,7 +355,7 @@ static void options_of_others(void **unused)
 #define LOG_28                                                                                                         \
     "a log keeps a time for each permit, for at most 268435456 of them; shorten the period, for example 1000/s for "   \
     "60000/min, or write algorithm=sliding-window"
-#define ONE_OF_THEM "strictness gives up what catchup makes up for; say one of them, for example strictness=0.5"
+#define ONE_OF_THEM "strictness drops the lost time that catchup makes up; give one of them, for example strictness=0.5"
 
 /* What only one algorithm, or some of them, cannot keep. */
 static const struct {
@@ -414,8 +414,8 @@ static const struct {
     {"268435457/s gap=1ns", 1, LOG_28},
     {"300M/year count-refused", 1, LOG_28},
     {"18446744073709551615/s algorithm=sliding-log", 1, LOG_28},
-    {"5 concurrent", 3, "limits on how many run at once are kept for later; write a rate; for example 5/s"},
-    {"10/s shadow", 6, "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit"},
+    {"5 concurrent", 3, "concurrency limits (how many run at once) are not supported; write a rate; for example 5/s"},
+    {"10/s shadow", 6, "shadow is no option of a limit's text; in weir.yaml write shadow: true beside the limit"},
 };
 
 static void bad_together_or_missing(void **unused)

@@ -341,7 +341,7 @@ static void password_file(void **state)
         {"s3cret\n", 0600, NULL},
         {"s3cret", 0640, NULL},
         {"s3cret\r\n", 0400, NULL},
-        {"s3cret\n", 0604, " may be read by anybody on this machine; expected chmod 600, or 640 and a group"},
+        {"s3cret\n", 0604, " can be read by all users of this machine; expected chmod 600, or 640 and a group"},
         {"", 0600, " is empty; expected the password"},
         {"\n", 0600, " is empty; expected the password"},
         {"s3cret\nold\n", 0600, NULL},
@@ -373,7 +373,7 @@ static void password_file(void **state)
     struct config config;
     struct config_problem problem;
     assert_false(config_read(slice_of(text), &config, &problem));
-    assert_non_null(strstr(problem.message, "is no plain file"));
+    assert_non_null(strstr(problem.message, "is not a regular file"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
 }

@@ -269,7 +269,7 @@ static void in_words(void **unused)
     char words[2048];
     const weir_plan plan = plan_of("5/s algorithm=cycle");
     weir_plan_explain(&plan, words, sizeof words);
-    assert_non_null(strstr(words, "from rest       5 pass at once, then 5 every 1 s\n"));
+    assert_non_null(strstr(words, "after idling    5 pass at once, then 5 every 1 s\n"));
     assert_non_null(strstr(words, "in any second   at most 10."));
     assert_non_null(strstr(words, "any; one above 5 has to wait, for the permits of several periods\n"));
 }

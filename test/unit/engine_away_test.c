@@ -166,7 +166,7 @@ static void test_threads_share(void **state)
     assert_int_equal(allowed, 100);
     assert_int_equal(stats.from_away, THREADS * TAKES);
     assert_int_equal(stats.away, 1);
-    assert_int_equal(stats.aways, 1);
+    assert_int_equal(stats.outage_count, 1);
     assert_int_equal(stats.outages[WEIR_OUTAGE_CONNECTION], 1);
     assert_int_equal(stats.commands, 0);
     close_engine(engine, limit);

@@ -58,7 +58,7 @@ static void what_is_given_back_is_no_longer_there(void **unused)
     struct engine_lease lease = granted_at(BEGIN, 10, 10);
     assert_true(engine_lease_spend(&lease, BEGIN, 4));
     const struct engine_lease_return back = engine_lease_end(&lease, LIFETIME, BEGIN + MS);
-    assert_int_equal(back.turn, 7);
+    assert_int_equal(back.id, 7);
     assert_int_equal(back.permits, 10);
     assert_int_equal(back.unused, 6);
     assert_false(engine_lease_spend(&lease, BEGIN + MS, 1));
@@ -188,7 +188,7 @@ static void one_is_spent_renewed_and_given_back(void **unused)
         assert_int_equal(answer.spent, 9 - left);
     }
     assert_true(engine_leases_want(leases, 1, key, now, &next));
-    assert_int_equal(next.turn, 70);
+    assert_int_equal(next.id, 70);
     assert_int_equal(next.permits, 8);
     assert_int_equal(next.unused, 4);
     assert_int_equal(next.want, 16);
@@ -200,7 +200,7 @@ static void one_is_spent_renewed_and_given_back(void **unused)
     assert_false(engine_leases_return(leases, now, false, &command));
     assert_true(engine_leases_return(leases, now, true, &command));
     assert_int_equal(command.want, 0);
-    assert_int_equal(command.turn, 72);
+    assert_int_equal(command.id, 72);
     assert_int_equal(command.unused, 13);
     assert_false(engine_leases_return(leases, now, true, &command));
     assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));

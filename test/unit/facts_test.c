@@ -290,43 +290,43 @@ struct explanation {
 static const struct explanation explanations[] = {
     {"10/min", WEIR_ADMIT, 0,
      "10/min burst=10 algorithm=gcra\n"
-     "  from rest       10 pass at once, then one every 6 s\n"
+     "  after idling    10 pass at once, then one every 6 s\n"
      "  in any minute   at most 19.   For never more than 10 in any minute: '10/min algorithm=sliding-log'\n"
-     "  largest call    10; a larger one is refused for ever\n"
+     "  largest call    10; a larger one can never pass\n"
      "  back to full    1 min after the last call\n"
-     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key in all\n"},
     {"10/s burst=20", WEIR_ADMIT, 0,
      "10/s burst=20 algorithm=gcra\n"
-     "  from rest       20 pass at once, then one every 100 ms\n"
+     "  after idling    20 pass at once, then one every 100 ms\n"
      "  in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'\n"
-     "  largest call    20; a larger one is refused for ever\n"
+     "  largest call    20; a larger one can never pass\n"
      "  back to full    2 s after the last call\n"
-     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key in all\n"},
     {"10/s burst=20", WEIR_ADMIT, 60000000000,
      "10/s burst=20 algorithm=gcra\n"
-     "  from rest       20 pass at once, then one every 100 ms\n"
+     "  after idling    20 pass at once, then one every 100 ms\n"
      "  in any second   at most 29.   For never more than 10 in any second: '10/s algorithm=sliding-log'\n"
      "  in any minute   at most 619\n"
-     "  largest call    20; a larger one is refused for ever\n"
+     "  largest call    20; a larger one can never pass\n"
      "  back to full    2 s after the last call\n"
-     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key in all\n"},
     {"1/h", WEIR_ADMIT, 0,
      "1/h burst=1 algorithm=gcra\n"
-     "  from rest       1 passes, then one every 1 h\n"
+     "  after idling    1 passes, then one every 1 h\n"
      "  in any hour     at most 1\n"
-     "  largest call    1; a larger one is refused for ever\n"
+     "  largest call    1; a larger one can never pass\n"
      "  back to full    1 h after the last call\n"
-     "  memory          8 bytes of state; in a table 22 bytes a key, all in\n"},
+     "  memory          8 bytes of state; in a table 22 bytes a key in all\n"},
     {"12000,1.1", WEIR_ADMIT, 0,
      "12000/s burst=10ms catchup=1.1 algorithm=hybrid\n"
      "  on schedule     one every 83.333 \xc2\xb5s\n"
      "  after a stall   132 at once, then 1.1 times as fast until the lost time is made up\n"
      "  shortest gap    0.   For strict limiting, never less than 83.333 \xc2\xb5s: '12000/s burst=1'\n"
      "  in any second   at most 13,331\n"
-     "  if woken late   at most 13,477: weir_take_wait gives a start up that is over 11 ms late\n"
-     "  largest call    any; one above 120 starts when the pool is full and is paid back after\n"
+     "  if woken late   at most 13,477: weir_take_wait abandons a start that is over 11 ms late\n"
+     "  largest call    any; one above 120 starts when the pool is full and is paid back afterwards\n"
      "  back to full    10 ms after the last call\n"
-     "  memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166\n"
+     "  memory          32 bytes of state; in a table 91 bytes a key in all; in a file 166\n"
      "  note            burst and catchup are the defaults of pacing: they hold the average on a busy machine\n"},
     {"10/s", WEIR_PACE, 0,
      "10/s burst=2 catchup=1 algorithm=hybrid\n"
@@ -334,30 +334,30 @@ static const struct explanation explanations[] = {
      "  after a stall   2 at once, then as before; the lost time is reported, not made up\n"
      "  shortest gap    0.   For strict limiting, never less than 100 ms: '10/s burst=1'\n"
      "  in any second   at most 11\n"
-     "  if woken late   at most 13: weir_take_wait gives a start up that is over 200 ms late\n"
-     "  largest call    any; one above 2 starts when the pool is full and is paid back after\n"
+     "  if woken late   at most 13: weir_take_wait abandons a start that is over 200 ms late\n"
+     "  largest call    any; one above 2 starts when the pool is full and is paid back afterwards\n"
      "  back to full    200 ms after the last call\n"
-     "  memory          32 bytes of state; in a table 91 bytes a key, all in; in a file 166\n"},
+     "  memory          32 bytes of state; in a table 91 bytes a key in all; in a file 166\n"},
     {"none", WEIR_ADMIT, 0, "none\n  lets through    nothing\n"},
     {"unlimited", WEIR_PACE, 0, "unlimited\n  lets through    everything\n"},
     {"60 requests/min burst=1; 100k tokens/90s burst=5k; none", WEIR_ADMIT, 0,
      "60/min burst=1 algorithm=gcra\n"
-     "  from rest       1 passes, then one every 1 s\n"
+     "  after idling    1 passes, then one every 1 s\n"
      "  in any minute   at most 60\n"
-     "  largest call    1; a larger one is refused for ever\n"
+     "  largest call    1; a larger one can never pass\n"
      "  back to full    1 s after the last call\n"
      "  memory          8 bytes of state\n"
      "100000 tokens/90s burst=5000 algorithm=gcra\n"
-     "  from rest       5,000 pass at once, then one every 900 \xc2\xb5s\n"
+     "  after idling    5,000 pass at once, then one every 900 \xc2\xb5s\n"
      "  in any 1.5 min  at most 104,999.   For never more than 100,000 in any 1.5 min: "
      "'100000 tokens/90s algorithm=sliding-log'\n"
-     "  largest call    5,000; a larger one is refused for ever\n"
+     "  largest call    5,000; a larger one can never pass\n"
      "  back to full    4.5 s after the last call\n"
      "  memory          8 bytes of state\n"
      "none\n"
      "  lets through    nothing\n"
-     "all of them hold: a call passes when each lets it, and is charged to none otherwise\n"
-     "  memory          16 bytes of state; in a table 44 bytes a key, all in\n"},
+     "all limits apply: a call passes only if each allows it, and is charged to none otherwise\n"
+     "  memory          16 bytes of state; in a table 44 bytes a key in all\n"},
 };
 
 static void explanations_word_by_word(void **unused)

@@ -64,8 +64,8 @@ static void mistakes(void **unused)
 {
     (void)unused;
     static const struct mistake rows[] = {
-        {"10/s block=0s", 12, "block is above 0; to block nobody leave it out; for example block=1min"},
-        {"10/s align=first block=0ns", 24, "block is above 0; to block nobody leave it out; for example block=1min"},
+        {"10/s block=0s", 12, "block is above 0; leave it out for no blocking; for example block=1min"},
+        {"10/s align=first block=0ns", 24, "block is above 0; leave it out for no blocking; for example block=1min"},
         {"1.5/s algorithm=fixed-window", 1, "a window holds whole permits; write 1/2s for half a permit a second"},
         {"10/s align=first burst=3", 18,
          "burst does not belong to algorithm=fixed-window; it goes with gcra, hybrid, bursty, leaky"},
@@ -325,7 +325,7 @@ static void a_list_opens_windows_ahead(void **unused)
     /* gcra makes it wait into the window that begins at 32 s; then it never runs. */
     decide(rules, subject.state, &(struct question){20 * S, WEIR_FOREVER, both, false}, end, &decision);
     assert_int_equal(decision.start.ns, 32 * S);
-    settle(rules, subject.state, 21 * S, &decision, both, none, end);
+    decide_settle(rules, subject.state, 21 * S, &decision, both, none, end);
     /* What is used in the window of 20 s is not forgotten. */
     assert_int_equal(take_first(&subject, 21 * S, 3).retry_ns, 9 * S);
     decision = take_first(&subject, 21 * S, 1);

@@ -1063,7 +1063,7 @@ static void test_clocks_move_on(void **state)
         weir_limiter *limiter;
         options.clock = clocks[i];
         options.tick_ns = 100000;
-        options.grain_ns = 1000;
+        options.min_sleep_ns = 1000;
         options.spin_ns = 20000;
         assert_int_equal(weir_open(&limiter, "1000/s burst=2", &options, NULL), 0);
         weir_manual_set(limiter, (weir_instant){UINT64_MAX});

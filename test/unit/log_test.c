@@ -303,8 +303,9 @@ static void other_homes_are_reached_by_a_reset(void **state)
     takes(limiter, 3, 0);
     assert_int_equal(weir_set_limit(limiter, "3/s gap=1ms algorithm=sliding-log", WEIR_KEEP, &error),
                      WEIR_EUNSUPPORTED);
-    assert_string_equal(error.message,
-                        "a log cannot be carried to or from one with gap= or count-refused; change with WEIR_RESET");
+    assert_string_equal(
+        error.message,
+        "usage cannot be carried over to or from a log with gap= or count-refused; change with WEIR_RESET");
     assert_int_equal(weir_set_limit(limiter, "3/s", WEIR_KEEP, &error), WEIR_EUNSUPPORTED);
     denies(limiter, 1, S);
     static const char *const others[] = {"3/s gap=1ns algorithm=sliding-log", "3/s", "5/s; 3/s algorithm=sliding-log",
@@ -506,10 +507,10 @@ static void compare(struct pair *pair, const struct ask *ask, uint64_t *seed)
     const struct rules rules = {&pair->rule, 1};
     weir_decision shared, pure;
     uint64_t cost = ask->cost;
-    if (ask->some) cost = passing_now(rules, pair->state, ask->now_ns, ask->cost);
+    if (ask->some) cost = decide_passing(rules, pair->state, ask->now_ns, ask->cost);
     const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
     limiter_ask(pair->limiter, ask, &shared);
-    if (ask->charge) charge(rules, pair->state, ask->now_ns, &cost, NULL, &pure);
+    if (ask->charge) decide_charge(rules, pair->state, ask->now_ns, &cost, NULL, &pure);
     else decide(rules, pair->state, &question, NULL, &pure);
     if (!same(&shared, &pure)) {
         fail_msg("cost %" PRIu64 " wait %" PRIu64 " at %" PRIu64 ": the log says %u %" PRIu64 " %" PRIu64 " %" PRIu64
@@ -529,7 +530,7 @@ static void settle_both(struct pair *pair, uint64_t *seed)
     weir_decision *pure = &pair->pure[at];
     if (pure->verdict != WEIR_ALLOW) return;
     const uint64_t actual = random_below(seed, pure->charged + 2);
-    settle((struct rules){&pair->rule, 1}, pair->state, pair->now_ns, pure, &pure->charged, &actual, &pure->end);
+    decide_settle((struct rules){&pair->rule, 1}, pair->state, pair->now_ns, pure, &pure->charged, &actual, &pure->end);
     weir_settle(pair->limiter, &pair->shared[at], actual);
     pure->verdict = 0;
     pair->shared[at].verdict = 0;

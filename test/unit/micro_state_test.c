@@ -198,7 +198,7 @@ static void leases(void **unused)
     assert_false(micro_leases(&list.plan));
     micro_lease_take(&key.plan, &key.state, NOW, 100, 10 * SECOND, &lease);
     assert_int_equal(lease.permits, 10); /* an eighth */
-    assert_int_equal(lease.turn, NOW);
+    assert_int_equal(lease.id, NOW);
     assert_int_equal(lease.remaining, 70);
     assert_int_equal(key_take(&key, NOW + 5 * SECOND, 70).verdict, WEIR_ALLOW); /* those out do not drain */
     assert_refused(key_take(&key, NOW + 5 * SECOND, 71), 15 * SECOND + 100000); /* but once they are taken back */
@@ -206,12 +206,12 @@ static void leases(void **unused)
     assert_int_equal(lease.permits, 0);
     assert_int_equal(lease.retry, 100000);
     micro_lease_return(&key.plan, &key.state, NOW + 12 * SECOND, NOW, 10, 4, &lease);
-    assert_int_equal(lease.permits, 10); /* of the turn before */
+    assert_int_equal(lease.permits, 10); /* of the epoch before */
     assert_int_equal(lease.remaining, 74);
     micro_lease_return(&key.plan, &key.state, NOW + 12 * SECOND, NOW, 10, 10, &lease);
     assert_int_equal(lease.permits, 0); /* they were all back */
     micro_lease_return(&key.plan, &key.state, NOW + 40 * SECOND, NOW, 10, 10, &lease);
-    assert_int_equal(lease.permits, 0); /* its turn is unknown */
+    assert_int_equal(lease.permits, 0); /* its epoch is unknown */
     assert_false(lease.changed);
 }
 
@@ -228,7 +228,7 @@ static void leases_and_the_rest(void **unused)
     struct key two = key_of("10/s burst=80");
     micro_lease_take(&two.plan, &two.state, NOW, 2, SECOND, &lease);
     micro_lease_take(&two.plan, &two.state, NOW, 2, 10 * SECOND, &lease);
-    assert_allowed(key_take(&two, NOW + 10 * SECOND, 0), 76); /* the shorter one is of the same turn */
+    assert_allowed(key_take(&two, NOW + 10 * SECOND, 0), 76); /* the shorter one is of the same epoch */
     micro_lease_take(&two.plan, &two.state, NOW + 10 * SECOND, 2, SECOND, &lease);
     assert_allowed(key_take(&two, NOW + 18 * SECOND, 0), 78); /* only the last one is out, and for 10 s as well */
     /* Looked at after 5 s and then set back by 3: it is back 17 s after it was granted, by the clock. */

@@ -73,7 +73,7 @@ static void one_cost_for_units(void **state)
     RIG_SAY(rig, "WEIR.TAKE", units, "a", "COST", "2000");
     assert_string_equal(written(notes),
                         "weir: a cost of 2000 never passes \"60 requests/min; 100k tokens/min\": it counts "
-                        "in each limit; say a cost for each: COST 1 2000\n");
+                        "in each limit; give a cost for each: COST 1 2000\n");
     rig_close(rig);
 }
 

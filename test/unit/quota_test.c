@@ -302,7 +302,7 @@ static void a_changed_byte(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         flip(places[i]);
-        refuses("; to begin anew: mv ");
+        refuses("; to start afresh: mv ");
         refuses(".parts.old");
         flip(places[i]);
     }
@@ -399,7 +399,7 @@ static void of_another_table(void **unused)
     close_world(&world);
     assert_int_equal(rename(old, kept), 0);
     assert_int_equal(rename(kept, parts_path), 0);
-    refuses("has the parts of another table; to begin anew: mv ");
+    refuses("has the parts of another table; to start afresh: mv ");
 }
 
 int main(void)

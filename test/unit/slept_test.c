@@ -24,30 +24,31 @@ static weir_plan plan_of(const char *text)
     return plan;
 }
 
-/* Wakes, takes what is there, takes one ahead, and sleeps until that starts, a grain at least: starts in a second. */
-static uint64_t sleeps(const weir_plan *plan, uint64_t grain_ns)
+/* Wakes, takes what is there, takes one ahead, and sleeps until that starts, the minimum sleep at least: starts in a
+   second. */
+static uint64_t sleeps(const weir_plan *plan, uint64_t min_sleep_ns)
 {
     uint64_t state[STATE_MAX] = {0}, count = 0;
     for (uint64_t now_ns = BEGAN; now_ns < BEGAN + SECONDS * SECOND; count++) {
         while (weir_allowed(weir_decide(plan, state, (weir_instant){now_ns}, 1))) count++;
         const weir_decision ahead = weir_decide_within(plan, state, (weir_instant){now_ns}, 1, WEIR_FOREVER);
         assert_true(weir_allowed(ahead));
-        now_ns = most(now_ns + grain_ns, ahead.start.ns);
+        now_ns = most(now_ns + min_sleep_ns, ahead.start.ns);
     }
     return count / SECONDS;
 }
 
-static uint64_t said(const weir_plan *plan, uint64_t grain_ns)
+static uint64_t said(const weir_plan *plan, uint64_t min_sleep_ns)
 {
     const struct plan *inside = plan_inside_const(plan);
-    return facts_slept_per_s(&inside->limit[0], &inside->rule[0], 1, grain_ns);
+    return facts_slept_per_s(&inside->limit[0], &inside->rule[0], 1, min_sleep_ns);
 }
 
 static void a_thread_that_sleeps(void **unused)
 {
     static const struct {
         const char *text;
-        uint64_t grain_ns, per_s, rate; /* per_s 0: it gets the rate */
+        uint64_t min_sleep_ns, per_s, rate; /* per_s 0: it gets the rate */
     } rows[] = {
         {"100000/s burst=1", 50000, 40000, 0},
         {"100000/s burst=1", 1000000, 2000, 0},
@@ -69,7 +70,7 @@ static void a_thread_that_sleeps(void **unused)
     (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const weir_plan plan = plan_of(rows[i].text);
-        const uint64_t got = sleeps(&plan, rows[i].grain_ns), per_s = said(&plan, rows[i].grain_ns);
+        const uint64_t got = sleeps(&plan, rows[i].min_sleep_ns), per_s = said(&plan, rows[i].min_sleep_ns);
         if (per_s != (rows[i].per_s != 0 ? rows[i].per_s : UINT64_MAX)) fail_msg("%s: %ju", rows[i].text, per_s);
         const uint64_t wanted = per_s == UINT64_MAX ? rows[i].rate : per_s;
         assert_in_range(got, wanted - wanted / 100, wanted + wanted / 100);
@@ -81,7 +82,7 @@ static void the_text_that_holds(void **unused)
 {
     static const struct {
         const char *text;
-        uint64_t grain_ns;
+        uint64_t min_sleep_ns;
         const char *held;
     } rows[] = {
         {"100000/s burst=1", 50000, "100000/s burst=10ms catchup=1.1"},
@@ -95,12 +96,12 @@ static void the_text_that_holds(void **unused)
         struct writer writer = {text, sizeof text, 0};
         const weir_plan plan = plan_of(rows[i].text), held = plan_of(rows[i].held);
         const struct plan *inside = plan_inside_const(&plan);
-        assert_true(explain_slept(&inside->limit[0], &inside->rule[0], 1, rows[i].grain_ns, &writer));
+        assert_true(explain_slept(&inside->limit[0], &inside->rule[0], 1, rows[i].min_sleep_ns, &writer));
         const char *quoted = strchr(text, '\'');
         assert_non_null(quoted);
         assert_memory_equal(quoted + 1, rows[i].held, strlen(rows[i].held));
         assert_string_equal(quoted + 1 + strlen(rows[i].held), "'");
-        assert_true(said(&held, rows[i].grain_ns) == UINT64_MAX);
+        assert_true(said(&held, rows[i].min_sleep_ns) == UINT64_MAX);
     }
 }
 

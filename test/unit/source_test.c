@@ -150,15 +150,15 @@ static void test_gzip(void **state)
     reads(paths, 2, "one|two|three|o|three|");
     /* Cut off in the middle, damaged, with something else behind. */
     put(folder->other, "w", packed, size - 5);
-    reads(paths, 2, "one|two|three|o|<the gzip data ends in the middle>three|");
+    reads(paths, 2, "one|two|three|o|<the gzip data is truncated>three|");
     put(folder->other, "w", packed, size);
     put_text(folder->other, "a", "garbage");
-    reads(paths, 2, "one|two|three|o|<garbage behind the gzip data>three|");
+    reads(paths, 2, "one|two|three|o|<trailing garbage after the gzip data>three|");
     memset(packed + 12, 0xff, 4);
     put(folder->other, "w", packed, size);
     begins(paths, 2, "one|two|three|<the gzip data is damaged>");
     put(folder->other, "w", "\x1f\x8b", 2);
-    reads(paths, 2, "one|two|three|<the gzip data ends in the middle>");
+    reads(paths, 2, "one|two|three|<the gzip data is truncated>");
     put(folder->other, "w", "\x1f", 1);
     reads(paths, 2, "one|two|three|\x1f|");
 }
@@ -231,7 +231,7 @@ static bool is_built(struct folder *folder, const struct sample *sample)
     char out[4096] = "";
     put_members(folder, sample, 0, "");
     read_logs(paths, 1, out, sizeof out);
-    assert_non_null(strstr(out, ", which this weir was built without, for want of "));
+    assert_non_null(strstr(out, ", which this build of weir cannot read for want of "));
     return false;
 }
 
@@ -252,13 +252,13 @@ static void test_formats(void **state)
         put_members(folder, &samples[i], 1 << 17, "");
         says(folder, name, "one|two|three|");
         put_members(folder, &samples[i], 7, "garbage");
-        says(folder, name, "one|two|<garbage behind the %s data>three|");
+        says(folder, name, "one|two|<trailing garbage after the %s data>three|");
         for (size_t size = 12; size < samples[i].one_size; size++) {
             char out[4096] = "", middle[64];
             char *paths[] = {folder->log};
             put(folder->log, "w", samples[i].one, size);
             read_logs(paths, 1, out, sizeof out);
-            snprintf(middle, sizeof middle, "<the %s data ends in the middle>", name);
+            snprintf(middle, sizeof middle, "<the %s data is truncated>", name);
             assert_non_null(strstr(out, middle));
         }
     }

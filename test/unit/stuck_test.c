@@ -164,7 +164,8 @@ static void test_opening(void **state)
     const int holder = keep_lock(path, 0, 1);
     options.path = path;
     assert_int_equal(weir_table_open(&table, &options, &error), WEIR_ESYSTEM);
-    assert_non_null(strstr(error.message, "opening: cannot be locked: another process keeps its lock; is it stopped?"));
+    assert_non_null(
+        strstr(error.message, "opening: cannot be locked: another process holds its lock; is that process stopped?"));
     close(holder);
 }
 

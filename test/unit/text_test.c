@@ -759,9 +759,9 @@ static void mistakes_in_the_burst(void **unused)
         {"10/s burst=99ms", 12, "burst is at least 1", "burst=1"},
         {"1/h burst=1min", 11, "burst is at least 1", "burst=1"},
         {"5/s; 10/s burst=0", 17, "burst is at least 1", "burst=1"},
-        {"10/s burst", 11, "expected \"=\" and a value behind burst", ""},
-        {"10/s burst =20", 11, "expected \"=\" and a value behind burst", ""},
-        {"10/s burst=20 burst=20", 15, "burst is said twice", ""},
+        {"10/s burst", 11, "expected \"=\" and a value after burst", ""},
+        {"10/s burst =20", 11, "expected \"=\" and a value after burst", ""},
+        {"10/s burst=20 burst=20", 15, "burst is given twice", ""},
     };
     check_mistakes(rows, LENGTH(rows), WEIR_ADMIT, WEIR_EINVAL);
     check_mistakes(rows, LENGTH(rows), WEIR_PACE, WEIR_EINVAL);
@@ -782,19 +782,19 @@ static void mistakes_in_the_options(void **unused)
         {"10/s -burst=20", 6, "expected an option", "10/s; 1000/h"},
         {"10/s\x01", 5, "expected an option", "10/s; 1000/h"},
         {"10/s nodelay=1", 13, "expected a space, \";\" or the end", ""},
-        {"10/s shadow shadow", 13, "shadow is said twice", ""},
+        {"10/s shadow shadow", 13, "shadow is given twice", ""},
         {"10/s algorithm=", 16, "unknown algorithm", "gcra"},
         {"10/s algorithm=gcrx", 16, "unknown algorithm \"gcrx\"", "did you mean gcra?"},
         {"10/s algorithm=simrate", 16, "simrate was nosqlbench's present limiter, kept for comparison only",
          "write algorithm=hybrid"},
         {"10/s algorithm=none", 16, "unknown algorithm \"none\"", "gcra, hybrid"},
         {"10/s algorithm=gcra2", 20, "expected a space", ""},
-        {"10/s algorithm=gcra algorithm=gcra", 21, "algorithm is said twice", ""},
+        {"10/s algorithm=gcra algorithm=gcra", 21, "algorithm is given twice", ""},
         {"10/s catchup=0", 14, "catchup is 1 or more", "1.1"},
         {"10/s catchup=0.9", 14, "catchup is 1 or more", "1.1"},
         {"12000,0.5", 7, "catchup is 1 or more", "12000/s strictness=0.5"},
         {"12000,0", 7, "catchup is 1 or more", "12000/s strictness=0"},
-        {"12000,1.1 catchup=1.2", 11, "catchup is said twice", ""},
+        {"12000,1.1 catchup=1.2", 11, "catchup is given twice", ""},
         {"10/s catchup=1001", 14, "catchup is at most 1000", ""},
         {"10/s catchup=", 14, "expected a number from 1", "catchup=1.1"},
         {"10/s catchup=1.1x", 14, "expected a number from 1", "catchup=1.1"},
@@ -831,11 +831,11 @@ static void known_but_not_built(void **unused)
 {
     (void)unused;
     static const struct mistake rows[] = {
-        {"10/s shadow", 6, "shadow is known, but not built yet here; in weir.yaml it is shadow: true, beside the limit",
+        {"10/s shadow", 6, "shadow is no option of a limit's text; in weir.yaml write shadow: true beside the limit",
          ""},
-        {"5 concurrent", 3, "kept for later", "for example 5/s"},
-        {"5concurrent/s", 2, "kept for later", "for example 5/s"},
-        {"5 concurrent hold=10m", 3, "kept for later", "for example 5/s"},
+        {"5 concurrent", 3, "not supported", "for example 5/s"},
+        {"5concurrent/s", 2, "not supported", "for example 5/s"},
+        {"5 concurrent hold=10m", 3, "not supported", "for example 5/s"},
     };
     check_mistakes(rows, LENGTH(rows), WEIR_ADMIT, WEIR_EUNSUPPORTED);
     check_mistakes(rows, LENGTH(rows), WEIR_PACE, WEIR_EUNSUPPORTED);
@@ -845,7 +845,7 @@ static void known_but_not_built(void **unused)
 static void refused_for_now(void **unused)
 {
     (void)unused;
-    static const struct mistake rows[] = {{"10/s hold=5s", 11, "kept for later", ""}};
+    static const struct mistake rows[] = {{"10/s hold=5s", 11, "not supported", ""}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         weir_plan plan;
         weir_error error;

@@ -328,7 +328,7 @@ static void mistakes(void **unused)
          "catchup is 1 or more: how much faster to run while behind; for example 1.1"},
         {"10/s strictness=1.1", 17, "strictness is 0 to 1; to run faster while behind write catchup=1.1"},
         {"10/s strictness=0.5 catchup=1.1 algorithm=timeline", 17,
-         "strictness gives up what catchup makes up for; say one of them, for example strictness=0.5"},
+         "strictness drops the lost time that catchup makes up; give one of them, for example strictness=0.5"},
         {"10/s algorithm=timeline burst=5", 25,
          "burst does not belong to algorithm=timeline; it goes with gcra, hybrid, bursty, leaky"},
         {"2000000000000/s algorithm=timeline", 1,
@@ -367,7 +367,7 @@ static void explanations(void **unused)
     static const struct {
         const char *text, *said;
     } rows[] = {
-        {"10/s algorithm=timeline", "  after a stall   all that is left of it on the schedule, at once\n"},
+        {"10/s algorithm=timeline", "  after a stall   all that the schedule has left, at once\n"},
         {"10/s algorithm=timeline", "  in any second   any number: the schedule is the only bound\n"},
         {"10/s strictness=1", "  after a stall   3 at once, then as before; the lost time is reported, not made up\n"},
         {"10/s strictness=1", "  in any second   at most 12\n"},
@@ -379,7 +379,7 @@ static void explanations(void **unused)
         {"10/s catchup=1 algorithm=timeline", "  shortest gap    100 ms: strict limiting\n"},
         {"10/s algorithm=timeline",
          "  note            idle time stays on the schedule; all of it is made up at once\n"},
-        {"10/s strictness=0.3", "  note            of idle time a share is given up"},
+        {"10/s strictness=0.3", "  note            a share of idle time is dropped"},
         {"10/s strictness=1.0",
          "  note            EngineBlock's strict limiting as it was built: idle time is given up"},
         {"10/s catchup=2 algorithm=timeline",

@@ -123,12 +123,12 @@ int __wrap_sched_yield(void)
     return __real_sched_yield();
 }
 
-static weir_limiter *open_limiter_on(bool real, const char *limits, uint64_t grain_ns, uint64_t spin_ns)
+static weir_limiter *open_limiter_on(bool real, const char *limits, uint64_t min_sleep_ns, uint64_t spin_ns)
 {
     weir_limiter *limiter;
     weir_options options = WEIR_OPTIONS;
     options.use = WEIR_PACE;
-    options.grain_ns = grain_ns;
+    options.min_sleep_ns = min_sleep_ns;
     options.spin_ns = spin_ns;
     options.spin_processors = 1;
     machine.real = real;
@@ -142,9 +142,9 @@ static weir_limiter *open_limiter_on(bool real, const char *limits, uint64_t gra
     return limiter;
 }
 
-static weir_limiter *open_made_up(const char *limits, uint64_t grain_ns, uint64_t spin_ns)
+static weir_limiter *open_made_up(const char *limits, uint64_t min_sleep_ns, uint64_t spin_ns)
 {
-    return open_limiter_on(false, limits, grain_ns, spin_ns);
+    return open_limiter_on(false, limits, min_sleep_ns, spin_ns);
 }
 
 static weir_decision start_one(weir_limiter *limiter, weir_lease *lease)
@@ -160,15 +160,15 @@ static weir_decision start_one(weir_limiter *limiter, weir_lease *lease)
 /* ---- how often ---- */
 
 /* For so long, one after the other, as fast as they come. */
-static void pace_for(const char *limits, uint64_t per_s, uint64_t for_ns, uint64_t grain_ns, bool leased)
+static void pace_for(const char *limits, uint64_t per_s, uint64_t for_ns, uint64_t min_sleep_ns, bool leased)
 {
     static weir_lease lease;
-    weir_limiter *limiter = open_made_up(limits, grain_ns, 0);
-    const uint64_t shortest_ns = grain_ns != 0 ? grain_ns : 50 * US, begin_ns = machine.now_ns;
+    weir_limiter *limiter = open_made_up(limits, min_sleep_ns, 0);
+    const uint64_t shortest_ns = min_sleep_ns != 0 ? min_sleep_ns : 50 * US, begin_ns = machine.now_ns;
     uint64_t granted = 0, waits_with_two = 0;
     if (leased) assert_int_equal(weir_lease_open(&lease, limiter, NULL), 0);
     machine.system_calls = machine.locks = 0;
-    machine.nothing_out = grain_ns == 0;
+    machine.nothing_out = min_sleep_ns == 0;
     while (machine.now_ns - begin_ns < for_ns) {
         const uint64_t before = machine.sleeps;
         start_one(limiter, leased ? &lease : NULL);
@@ -193,7 +193,7 @@ static void test_sleeps_are_merged(void **state)
     (void)state;
     static const struct {
         const char *limits;
-        uint64_t per_s, for_ns, grain_ns;
+        uint64_t per_s, for_ns, min_sleep_ns;
         bool leased;
     } rows[] = {
         {"1000/s catchup=1.1", 1000, S, 0, false},
@@ -212,7 +212,7 @@ static void test_sleeps_are_merged(void **state)
         {"1000000/s burst=5000", 1000000, S / 4, 1 * MS, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        pace_for(rows[i].limits, rows[i].per_s, rows[i].for_ns, rows[i].grain_ns, rows[i].leased);
+        pace_for(rows[i].limits, rows[i].per_s, rows[i].for_ns, rows[i].min_sleep_ns, rows[i].leased);
     }
 }
 
@@ -283,7 +283,8 @@ static void nap_too(void)
     depth = 0;
 }
 
-/* Three who nap at once have their alarms a part of a grain behind each other, the first to come the first. */
+/* Three who nap at once have their alarms a part of the minimum sleep behind each other, the first to come the first.
+   */
 static void test_alarms_are_apart(void **state)
 {
     (void)state;
@@ -291,7 +292,7 @@ static void test_alarms_are_apart(void **state)
     start_one(limiter, NULL);
     machine.meanwhile = nap_too;
     start_one(limiter, NULL);
-    const uint64_t step_ns = 100 * US / ALARMS_IN_A_GRAIN;
+    const uint64_t step_ns = 100 * US / WAKES_IN_A_MIN_SLEEP;
     assert_true(alarm_ns[1] >= alarm_ns[0] + step_ns && alarm_ns[2] >= alarm_ns[1] + step_ns);
     assert_true(alarm_ns[2] < alarm_ns[0] + 3 * step_ns);
     assert_int_equal(atom_load(&limiter->naps.count), 0);

@@ -292,7 +292,7 @@ static void numbers(void **unused)
     weir_plan_explain(&plan, text, sizeof text);
     assert_non_null(strstr(text, "any; the next call waits for it"));
     weir_plan_explain(&self, text, sizeof text);
-    assert_non_null(strstr(text, "any; it waits until it is paid for"));
+    assert_non_null(strstr(text, "any; it starts when its own permits have accrued"));
     assert_int_equal(facts_in(&self).fresh, 0);
 }
 

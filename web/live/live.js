@@ -515,7 +515,7 @@ function updateState() {
 
 drawPage();
 byId('foot').append(element('p', { id: 'addresses' }));
-byId('foot').append(element('p', {}, 'Times are of this computer’s zone. The same figures: ',
+byId('foot').append(element('p', {}, 'Times are of this computer’s zone. The same numbers: ',
     element('a', { href: 'metrics' }, 'for Prometheus'), ', ', element('a', { href: 'v1/stats' }, 'as JSON'), '; ',
     element('a', { href: 'v1/top' }, 'the most refused keys'), '. Plots by uPlot.'));
 byId('again').addEventListener('click', feedTurn);

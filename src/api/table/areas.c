@@ -116,7 +116,7 @@ static int grow(weir_table *table, uint64_t bytes, weir_error *error)
         return api_fail(error, WEIR_EMISMATCH, "the table's header is damaged");
     }
     if (number == 0 && bytes <= table->view.area[table->view.areas - 1].bytes) {
-        return api_fail(error, WEIR_EINVAL, "keys_max: expected more keys than there is room for");
+        return api_fail(error, WEIR_EINVAL, "keys_max: expected more keys than the table has");
     }
     if (table->view.areas == REGION_AREAS_MAX) {
         return api_fail(error, WEIR_EUNSUPPORTED, "this table has grown seven times already; open a new one");

@@ -41,7 +41,7 @@ static int check_table_options(const weir_table_options *options, weir_error *er
         return api_fail(error, WEIR_EINVAL, "options.sharing: expected one of the four of weir_sharing");
     }
     if (options->path != NULL && options->sharing == WEIR_PRIVATE) {
-        return api_fail(error, WEIR_EINVAL, "options.path: what is WEIR_PRIVATE has no file; leave one of them out");
+        return api_fail(error, WEIR_EINVAL, "options.path: a WEIR_PRIVATE table has no file; leave out one of them");
     }
     if (options->path == NULL && options->sharing == WEIR_JOIN) {
         return api_fail(error, WEIR_EINVAL, "options.path is NULL: expected the file to join");
@@ -64,7 +64,7 @@ static int check_table_options(const weir_table_options *options, weir_error *er
         return api_fail(
             error, WEIR_EUNSUPPORTED,
             "wide slots have locks, which a killed process would leave held in memory that children share: give "
-            "a path, whose locks the kernel keeps, or say WEIR_PRIVATE");
+            "a path, whose locks the kernel keeps, or use WEIR_PRIVATE");
     }
     return 0;
 }
@@ -215,8 +215,7 @@ static int make_or_read(weir_table *table, const weir_table_options *options, we
         if (failed != 0) return failed;
         answer = region_read(table->header, table->region.size, &table->view);
     } else if (options->sharing == WEIR_CREATE) {
-        return api_fail_file(error, WEIR_EMISMATCH, path,
-                             "is there already; WEIR_JOIN or WEIR_JOIN_OR_CREATE takes it");
+        return api_fail_file(error, WEIR_EMISMATCH, path, "exists already; WEIR_JOIN or WEIR_JOIN_OR_CREATE opens it");
     }
     if (answer != REGION_SOUND) return keyed_refuse_state(table, answer, path, error);
     return check_shape(table, options, error);
@@ -235,7 +234,7 @@ static int open_table_in_memory(weir_table *table, const weir_table_options *opt
     const uint64_t bytes = REGION_PAGE + area_bytes(options);
     if (keyed_check_memory(bytes, "options.keys_max", error) != 0) return WEIR_ENOMEM;
     const int number = host_region_anonymous(&table->region, bytes, options->sharing == WEIR_PRIVATE);
-    if (number != 0) return api_fail_system(error, "cannot be had", NULL, number);
+    if (number != 0) return api_fail_system(error, "cannot be allocated", NULL, number);
     const int failed = make_or_read(table, options, error);
     if (failed == 0) attach_time(table);
     return failed;

@@ -33,8 +33,8 @@ _Static_assert(ALGORITHM_NAMES <= 1 << ALGORITHM_BITS && WEIR_LIMITS_MAX * ALGOR
 static bool take_word(struct atom *word, uint64_t wait_ns, bool *stuck)
 {
     uint64_t seen = atom_load(word), until_ns = 0;
-    for (unsigned turn = 1; seen == LOCK_HELD || !atom_swap(word, &seen, LOCK_HELD); turn++) {
-        if (turn % STRIPE_SPINS_BEFORE_YIELD == 0) {
+    for (unsigned attempt = 1; seen == LOCK_HELD || !atom_swap(word, &seen, LOCK_HELD); attempt++) {
+        if (attempt % STRIPE_SPINS_BEFORE_YIELD == 0) {
             const uint64_t now_ns = host_now_ns();
             if (until_ns == 0) until_ns = add_saturating(now_ns, wait_ns);
             if (now_ns >= until_ns) return false;
@@ -164,7 +164,7 @@ uint64_t keyed_wide_words(const struct plan *plan, bool kept)
 {
     struct rule copy[WEIR_LIMITS_MAX];
     for (uint64_t i = 0; i < plan->count; i++) copy[i] = rule_in_slot(&plan->rule[i], kept);
-    return most(words_before((struct rules){copy, (int)plan->count}, (int)plan->count), 1);
+    return most(decide_words_before((struct rules){copy, (int)plan->count}, (int)plan->count), 1);
 }
 
 /* Windows that are aligned to the wall clock begin by it; the time in the table is another. */

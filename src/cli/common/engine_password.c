@@ -47,7 +47,8 @@ int engine_password(const char *command, const char *file, char memory[ENGINE_PA
     return read_password(command, getenv("WEIR_ENGINE_PASSWORD"), file, memory, password);
 }
 
-int service_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password)
+int engine_password_of_service(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX],
+                               const char **password)
 {
     return read_password(command, getenv("WEIR_PASSWORD"), file, memory, password);
 }

@@ -12,6 +12,7 @@ enum { ENGINE_PASSWORD_MAX = 1024 };
 int engine_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password);
 
 /* The same of a running weir serve, by WEIR_PASSWORD, which it reads itself. */
-int service_password(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX], const char **password);
+int engine_password_of_service(const char *command, const char *file, char memory[ENGINE_PASSWORD_MAX],
+                               const char **password);
 
 #endif

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-void die_of(int number)
+void signals_die(int number)
 {
     sigset_t set;
     fflush(NULL);

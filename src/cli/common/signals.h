@@ -6,6 +6,6 @@
 #define WEIR_CLI_COMMON_SIGNALS_H
 
 /* Whoever sent the signal sees that it was this that ended us. */
-void die_of(int number);
+void signals_die(int number);
 
 #endif

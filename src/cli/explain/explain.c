@@ -28,7 +28,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_PACE] = {"pace", 0, NULL, "use the defaults of weir pace (hybrid) instead of admission (gcra)"},
     [OPTION_WINDOW] = {"window", 0, "TIME", "also print the most in any window of this length"},
     [OPTION_AS] = {"as", 0, "SYSTEM", "print only the limit as a configuration of nginx, haproxy, envoy or redis-cell"},
-    [OPTION_SVG] = {"svg", 0, "FILE", "write the drawing to FILE as a picture, and nothing else"},
+    [OPTION_SVG] = {"svg", 0, "FILE", "write the plot to FILE as SVG, and print nothing"},
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
 };
 
@@ -123,15 +123,15 @@ static void explain_logs(const weir_plan *plan, struct writer *writer)
     }
     if (permits == 0) return;
     write_text(writer, "  in weir serve   ");
-    if (permits <= PLACE_LOG_MAX) {
+    if (permits <= BACKEND_LOG_MAX) {
         write_text(writer, "a call of any cost takes up to ");
         write_grouped(writer, 2 * permits);
         write_text(writer, " steps; ");
     }
     write_text(writer, "logs have up to ");
-    write_grouped(writer, PLACE_LOG_MAX);
+    write_grouped(writer, BACKEND_LOG_MAX);
     write_text(writer, " permits, in a client's text ");
-    write_grouped(writer, PLACE_TEXT_LOG_MAX);
+    write_grouped(writer, BACKEND_TEXT_LOG_MAX);
     write_text(writer, "\n  in an engine    ");
     if (kept) {
         write_text(writer, "a call of any cost takes up to ");
@@ -163,7 +163,7 @@ static int write_picture(const weir_plan *plan, const char *path)
     weir_plan_text(plan, title, sizeof title);
     const bool rated = algorithm_of(&plan_inside_const(plan)->rule[0])->words != 0;
     if (!plot_make(&plot, plan))
-        return trouble("--svg %s: there is nothing to draw of %s%s", path, title, rated ? ", it is too large" : "");
+        return trouble("--svg %s: there is nothing to plot for %s%s", path, title, rated ? ", it is too large" : "");
     FILE *out = fopen(path, "w");
     if (out == NULL) return trouble("--svg %s: %s", path, strerror(errno));
     plot_svg(&plot, title, out);

@@ -200,7 +200,7 @@ static bool next_job(struct pace *pace, struct job *job)
         job->arrived_ns = pace->arrived_ns;
         if (bytes[size - 1] == pace->input.delimiter) size--;
         if (memchr(bytes, '\0', size) != NULL) {
-            pace->status = trouble("line %llu holds a NUL, which no argument can; see --null",
+            pace->status = trouble("line %llu contains a NUL byte, which an argument of a command cannot; see --null",
                                    (unsigned long long)pace->lines_taken + 1);
             pace_stop(pace, 1);
             size = 0;

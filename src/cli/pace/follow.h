@@ -25,7 +25,7 @@ enum follow_state { FOLLOW_SAME, FOLLOW_CHANGED, FOLLOW_MISSING, FOLLOW_WRONG /*
 
 /* Looks at the file; reads its limit when it is another file than the last time.  A limit without a newline behind it
    is refused the first time, later waited for: SAME, and WRONG once when it has not changed for a second.  MISSING:
-   errno says why, 0 when it is no regular file. */
+   errno says why, 0 when it is not a regular file. */
 enum follow_state follow_look(struct follow *follow);
 
 #endif

@@ -36,7 +36,7 @@ void input_close(struct input *input);
 /* Makes sure that a line is known, reading when none is.  EMPTY: there is nothing to read yet. */
 enum input_state input_lines(struct input *input);
 
-/* Until there is something to read, or for a short while: whoever waits looks up now and then whether it is still
+/* Until there is something to read, or for a short while: a caller that waits checks now and then whether it is still
    wanted. */
 void input_wait(const struct input *input);
 

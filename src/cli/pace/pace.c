@@ -29,7 +29,7 @@ enum {
     OPTION_DROP,
     OPTION_KEEP_GOING,
     OPTION_GRACE,
-    OPTION_GRAIN,
+    OPTION_MIN_SLEEP,
     OPTION_FOR,
     OPTION_LINES,
     OPTION_JSON,
@@ -46,7 +46,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_DROP] = {"drop", 0, NULL, "drop lines that are late by more than the pool"},
     [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
     [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, terminate commands that run longer than this"},
-    [OPTION_GRAIN] = {"grain", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
+    [OPTION_MIN_SLEEP] = {"min-sleep", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
     [OPTION_FOR] = {"for", 0, "TIME", "stop this long after the first line"},
     [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
     [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
@@ -55,7 +55,7 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
 };
 
-static const char mixed[] = "one limit counts bytes and another does not; for both run two, with a pipe between";
+static const char mixed[] = "one limit counts bytes and another does not; for both, connect two weir pace with a pipe";
 
 bool pace_stopped(const struct pace *pace)
 {
@@ -94,7 +94,7 @@ static bool set_number(struct pace *pace, weir_options *options, int option, con
         return read_count_argument("jobs", value, WORKERS_MAX, &pace->workers);
     }
     if (option == OPTION_GRACE) return read_time_argument("grace", value, &pace->grace_ns);
-    if (option == OPTION_GRAIN) return read_time_argument("grain", value, &options->grain_ns);
+    if (option == OPTION_MIN_SLEEP) return read_time_argument("min-sleep", value, &options->min_sleep_ns);
     if (option == OPTION_FOR) return read_time_argument("for", value, &pace->for_ns);
     return read_count_argument("count", value, UINT64_MAX - 1, &pace->count_max);
 }
@@ -241,7 +241,7 @@ static bool keeps_unit(const struct pace *pace, const struct plan *plan)
     return false;
 }
 
-/* Nobody who waits would ever start. */
+/* No waiting line would ever start. */
 static bool is_for_ever(const struct plan *plan)
 {
     bool none = false;
@@ -375,8 +375,8 @@ static int finish(struct pace *pace)
     weir_close(pace->limiter);
     input_close(&pace->input);
     /* The same Ctrl-C has ended the commands, too: that is not their failure. */
-    if (stop > 1 && summary == STATUS_DONE) die_of((int)stop - 1);
-    if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) die_of(SIGPIPE);
+    if (stop > 1 && summary == STATUS_DONE) signals_die((int)stop - 1);
+    if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) signals_die(SIGPIPE);
     return pace->status != STATUS_DONE ? pace->status : summary;
 }
 

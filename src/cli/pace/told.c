@@ -16,7 +16,7 @@ void pace_tell_slept(const struct pace *pace, FILE *out)
     for (uint64_t i = 0; i < plan->count && pace->command == NULL; i++) {
         char text[TOLD_SIZE];
         struct writer writer = {text, sizeof text, 0};
-        if (!explain_slept(&plan->limit[i], &plan->rule[i], cost, pace->limiter->grain_ns, &writer)) continue;
+        if (!explain_slept(&plan->limit[i], &plan->rule[i], cost, pace->limiter->min_sleep_ns, &writer)) continue;
         fprintf(out, "%s\n", text);
         return;
     }
@@ -37,7 +37,7 @@ void pace_tell_missed(const struct pace *pace, uint64_t behind_ns, FILE *out)
     struct writer writer = {text, sizeof text, 0};
     write_decimal(&writer, ppm / SHOWN_PPM, 2);
     write_text(&writer, " % of the starts were missed: what held them up was longer than the pool, ");
-    write_duration(&writer, line_full_ns(limit));
+    write_duration(&writer, facts_linear_full_ns(limit));
     write_text(&writer, "; catchup=1.1 would make up for them");
     fprintf(out, "%s\n", text);
 }

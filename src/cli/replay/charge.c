@@ -29,10 +29,10 @@ enum { BATCH = 1024, KEY_MAX = 1024 /* as weir serve has it */, NUMBER_MAX = 24,
 
 struct charge {
     struct link link;
-    struct link_greeting greeting;
+    struct link_handshake handshake;
     struct engine_url url;
     struct engine_addresses addresses;
-    char password[ENGINE_PASSWORD_MAX], where[PLACE_TEXT_MAX];
+    char password[ENGINE_PASSWORD_MAX], where[ENDPOINT_TEXT_MAX];
     const char *limit;
     uint64_t opened_ns;         /* when it was tried last */
     bool begun;                 /* from now on it is said what happens */
@@ -49,7 +49,7 @@ struct charge {
 
 static const char *cure_of(const char *error)
 {
-    if (strstr(error, "unknown command") != NULL) return "; weir serve was expected there, which listens on port 9347";
+    if (strstr(error, "unknown command") != NULL) return "; expected a weir serve there; it listens on port 9347";
     if (strstr(error, "NOAUTH") != NULL || strstr(error, "WRONGPASS") != NULL)
         return "; its password comes from WEIR_PASSWORD, --password-file or the URL";
     return "";
@@ -67,7 +67,7 @@ static void say_error(struct charge *charge, const char *error)
 static void on_charged(struct link *link, void *context, const redisReply *reply)
 {
     struct charge *const charge = context;
-    const char *const error = reply_error(reply);
+    const char *const error = link_reply_error(reply);
     (void)link;
     if (reply == NULL) charge->counts.lost++;
     else if (error == NULL) charge->counts.charged++;
@@ -99,7 +99,7 @@ static void came_back(struct charge *charge)
 static void open_link(struct charge *charge, uint64_t now_ns)
 {
     charge->opened_ns = now_ns;
-    link_open(&charge->link, &charge->addresses, &charge->greeting, now_ns);
+    link_open(&charge->link, &charge->addresses, &charge->handshake, now_ns);
 }
 
 static bool is_waiting(const struct link *link)
@@ -185,10 +185,10 @@ static int read_url(struct charge *charge, const char *text)
     if (url_read(url, text, &error) != 0) return trouble("replay: --charge: %s", error.message);
     if (url->kind != URL_ONE)
         return trouble("replay: --charge: expected the URL of one weir serve: redis://HOST:9347, rediss:// or unix://");
-    endpoint_text(&url->endpoint[0], charge->where);
-    if (!resolve_place(&url->endpoint[0], &charge->addresses))
+    url_endpoint_text(&url->endpoint[0], charge->where);
+    if (!resolve_endpoint(&url->endpoint[0], &charge->addresses))
         return trouble("replay: --charge: unknown host %s", url->endpoint[0].host);
-    if (url->tls && secure_open(&charge->greeting.tls, url, &error) != 0)
+    if (url->tls && secure_open(&charge->handshake.tls, url, &error) != 0)
         return trouble("replay: --charge: %s", error.message);
     return STATUS_DONE;
 }
@@ -196,18 +196,18 @@ static int read_url(struct charge *charge, const char *text)
 static int read_password(struct charge *charge, const char *file)
 {
     const char *said;
-    const int status = service_password("replay", file, charge->password, &said);
-    charge->greeting.user = charge->url.user;
-    charge->greeting.password = said != NULL ? said : charge->url.password;
-    charge->greeting.database = charge->url.database;
-    charge->greeting.host = charge->url.endpoint[0].host;
+    const int status = engine_password_of_service("replay", file, charge->password, &said);
+    charge->handshake.user = charge->url.user;
+    charge->handshake.password = said != NULL ? said : charge->url.password;
+    charge->handshake.database = charge->url.database;
+    charge->handshake.host = charge->url.endpoint[0].host;
     return status;
 }
 
 static void on_limit(struct link *link, void *context, const redisReply *reply)
 {
     struct charge *const charge = context;
-    const char *const error = reply_error(reply);
+    const char *const error = link_reply_error(reply);
     (void)link;
     if (error != NULL) snprintf(charge->refusal, sizeof charge->refusal, "%s", error);
 }
@@ -251,6 +251,6 @@ void charge_close(struct charge *charge)
 {
     if (charge == NULL) return;
     link_close(&charge->link);
-    secure_close(charge->greeting.tls);
+    secure_close(charge->handshake.tls);
     free(charge);
 }

@@ -23,8 +23,7 @@ static bool is_simulated(const struct candidate *candidate)
         return false;
     }
     if (plan->limit[0].algorithm == ALGORITHM_GCRA && plan->limit[0].period_ns != 0) return true;
-    trouble("replay: \"%s\" is no rate by gcra, and --nodes simulates no other, for leases and shares are of those; "
-            "for example 10/s burst=20",
+    trouble("replay: \"%s\" is not a gcra limit, the only kind that --nodes simulates; for example 10/s burst=20",
             candidate->text);
     return false;
 }
@@ -42,9 +41,9 @@ static bool open_asking(struct fleet_limit *limit, const struct fleet_options *o
                         weir_error *error)
 {
     const weir_plan *share = &limit->shares.plan;
-    limit->engine = asking_open(options, 0, plan, share, &limit->tally[FLEET_ENGINE], error);
+    limit->engine = fleet_ask_open(options, 0, plan, share, &limit->tally[FLEET_ENGINE], error);
     if (limit->engine == NULL || options->lease == 0) return limit->engine != NULL;
-    limit->leases = asking_open(options, options->lease, plan, share, &limit->tally[FLEET_LEASES], error);
+    limit->leases = fleet_ask_open(options, options->lease, plan, share, &limit->tally[FLEET_LEASES], error);
     return limit->leases != NULL;
 }
 
@@ -55,7 +54,7 @@ static bool open_limit(struct fleet_limit *limit, const struct fleet_options *op
     weir_plan share;
     if (!is_simulated(candidate)) return false;
     if (local_share(&share, &candidate->plan, options->nodes, &error) != 0) {
-        trouble("replay: a share of \"%s\" for each of %llu nodes cannot be said: %s", candidate->text,
+        trouble("replay: a share of \"%s\" for each of %llu nodes is not a valid limit: %s", candidate->text,
                 (unsigned long long)options->nodes, error.message);
         return false;
     }
@@ -88,8 +87,8 @@ static void close_limit(struct fleet_limit *limit)
     local_close(&limit->shares);
     local_close(&limit->alone);
     local_close(&limit->sticky);
-    asking_close(limit->engine);
-    asking_close(limit->leases);
+    fleet_ask_close(limit->engine);
+    fleet_ask_close(limit->leases);
     for (int design = 0; design < FLEET_DESIGNS; design++) tally_close(&limit->tally[design]);
 }
 
@@ -121,8 +120,8 @@ static bool take(struct fleet_limit *limit, struct fleet_request request, uint32
     if (!decide_at(limit, FLEET_SHARES, &limit->shares, &request, request.node, &allowed)) return false;
     if (!decide_at(limit, FLEET_ALONE, &limit->alone, &request, request.node, &allowed)) return false;
     if (!decide_at(limit, FLEET_STICKY, &limit->sticky, &request, home, &allowed)) return false;
-    if (!asking_take(limit->engine, &request, away)) return false;
-    return limit->leases == NULL || asking_take(limit->leases, &request, away);
+    if (!fleet_ask_take(limit->engine, &request, away)) return false;
+    return limit->leases == NULL || fleet_ask_take(limit->leases, &request, away);
 }
 
 bool fleet_take(struct fleet *fleet, uint32_t client, uint64_t time_ns, uint64_t cost)
@@ -144,8 +143,8 @@ bool fleet_take(struct fleet *fleet, uint32_t client, uint64_t time_ns, uint64_t
 bool fleet_finish(struct fleet *fleet)
 {
     for (int i = 0; i < fleet->limits; i++) {
-        if (!asking_finish(fleet->limit[i].engine)) return false;
-        if (fleet->limit[i].leases != NULL && !asking_finish(fleet->limit[i].leases)) return false;
+        if (!fleet_ask_finish(fleet->limit[i].engine)) return false;
+        if (fleet->limit[i].leases != NULL && !fleet_ask_finish(fleet->limit[i].leases)) return false;
     }
     return true;
 }

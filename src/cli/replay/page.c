@@ -77,7 +77,7 @@ static void put_limit(struct json *json, const struct replay_result *result, int
     json_number(json, "delay_p99_ns", limit->delay_p99_ns);
     json_number(json, "delay_max_ns", limit->delay_max_ns);
     json_text(json, "note", limit->note);
-    json_text(json, "spare_text", limit->spare_text);
+    json_text(json, "unaffected_text", limit->unaffected_text);
     put_top(json, limit);
     put_numbers(json, "denied_steps", series->limit[index].denied, series->count);
     put_numbers(json, "delayed_steps", series->limit[index].delayed, series->count);
@@ -86,8 +86,8 @@ static void put_limit(struct json *json, const struct replay_result *result, int
 
 static void put_result(struct json *json, const struct replay_result *result)
 {
-    char spare[40];
-    snprintf(spare, sizeof spare, "%.10g", result->spare);
+    char unaffected[40];
+    snprintf(unaffected, sizeof unaffected, "%.10g", result->unaffected);
     json_object(json, NULL);
     json_text(json, "version", WEIR_VERSION);
     json_number(json, "requests", result->requests);
@@ -98,8 +98,8 @@ static void put_result(struct json *json, const struct replay_result *result)
     put_time(json, "last_s", result->last_ns);
     json_number(json, "resolution_ns", result->resolution_ns);
     json_bool(json, "whole_seconds", result->whole_seconds);
-    json_bool(json, "stamps_are_ends", result->stamps_are_ends);
-    json_decimal(json, "spare", spare);
+    json_bool(json, "timestamps_are_ends", result->timestamps_are_ends);
+    json_decimal(json, "unaffected", unaffected);
     if (result->key_name == NULL) json_null(json, "key");
     else json_key(json, "key", slice_of(result->key_name));
     json_object(json, "busiest");

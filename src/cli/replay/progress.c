@@ -48,7 +48,7 @@ void progress_show(struct replay *replay)
         write_text(&writer, i == 0 ? "refused " : ", ");
         write_grouped(&writer, replay->candidate[i].denied);
     }
-    cut_columns(text, width_of(STDERR_FILENO) - 1);
+    show_cut(text, show_width(STDERR_FILENO) - 1);
     fprintf(stderr, "\r\033[K%s%s%s", progress->colour ? "\033[2m" : "", text, progress->colour ? "\033[0m" : "");
     fflush(stderr);
     progress->dirty = true;

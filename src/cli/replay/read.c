@@ -28,9 +28,9 @@ static const uint64_t DURATION_MAX_NS = UINT64_C(30) * 86400 * REPLAY_SECOND_NS;
 static void no_memory(struct replay *replay)
 {
     progress_clear(replay);
-    replay->status = trouble("replay: no memory for %u clients; a larger share of them under one key needs less, for "
-                             "example --key remote_addr/24",
-                             replay->clients.count);
+    replay->status =
+        trouble("replay: no memory for %u clients; group more of them under one key, for example --key remote_addr/24",
+                replay->clients.count);
 }
 
 static void malformed(struct replay *replay, size_t column, const char *message)
@@ -100,7 +100,7 @@ static bool open_log(struct replay *replay, const struct source_line *line)
     }
     if (options->cost != NULL && !want(replay, "cost", options->cost, &replay->cost_field)) return false;
     replay->log_open = true;
-    replay->result.stamps_are_ends = !options->stamps_start && !accesslog_has_durations(&replay->log);
+    replay->result.timestamps_are_ends = !options->timestamps_start && !accesslog_has_durations(&replay->log);
     return true;
 }
 
@@ -136,22 +136,22 @@ static bool reach_client(struct replay *replay, uint32_t client)
     return rows_reach(&replay->usage, client + 1);
 }
 
-/* Said by who asks, or by the name of the stamp: start_time, StartUTC. */
+/* By the option, or by the name of the timestamp's field: start_time, StartUTC. */
 static bool is_start(const struct replay *replay, const struct accesslog_entry *entry)
 {
-    return replay->options.stamps_said ? replay->options.stamps_start : entry->starts;
+    return replay->options.stamps_said ? replay->options.timestamps_start : entry->starts;
 }
 
 /* The first request says what its stamps are worth. */
 static void begin(struct replay *replay, const struct accesslog_entry *entry)
 {
     replay->result.resolution_ns = entry->resolution_ns;
-    const bool stamps_start = is_start(replay, entry);
+    const bool timestamps_start = is_start(replay, entry);
     /* A duration to the ms does not say when within the second it ended. */
     replay->whole_seconds = entry->resolution_ns >= REPLAY_SECOND_NS;
-    if (stamps_start) replay->result.stamps_are_ends = false;
-    /* Who follows a log wants to hear of refusals at once. */
-    if (entry->has_duration && !stamps_start && !replay->options.follow) {
+    if (timestamps_start) replay->result.timestamps_are_ends = false;
+    /* With --follow, refusals are printed at once. */
+    if (entry->has_duration && !timestamps_start && !replay->options.follow) {
         replay->order.from_ns = add_saturating(entry->time_ns, LEARN_NS);
     }
     for (int i = 0; i < replay->options.limits; i++) candidate_begin(&replay->candidate[i], replay->whole_seconds);
@@ -219,7 +219,7 @@ static bool add_request(struct replay *replay, const struct accesslog_entry *ent
     return ++waiting->count < WAITING_MAX || find_clients(replay);
 }
 
-/* As soon as its line is there: who is charged late is shut out late. */
+/* As soon as its line is there: a client that is charged late is refused late. */
 static bool charge_request(struct replay *replay, const struct accesslog_entry *entry, uint64_t cost)
 {
     struct slice key;
@@ -246,7 +246,7 @@ static void read_line(struct replay *replay, const struct source_line *line)
         const size_t column = (size_t)(entry.field[replay->cost_field].bytes - line->bytes) + 1;
         malformed(replay, column, "a cost is a number; expected digits here, or \"-\"");
     } else if (entry.has_duration && entry.duration_ns > DURATION_MAX_NS) {
-        malformed(replay, 0, "a request of more than 30 days; what is the unit of the duration?");
+        malformed(replay, 0, "a request that took more than 30 days; is the duration in another unit?");
     } else if (!add_request(replay, &entry, cost) ||
                (replay->charge != NULL && line->gained && !charge_request(replay, &entry, cost))) {
         no_memory(replay);

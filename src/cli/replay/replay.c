@@ -27,10 +27,10 @@ enum {
     OPTION_COST,
     OPTION_FORMAT,
     OPTION_TIME,
-    OPTION_STAMPS,
-    OPTION_SPARE,
+    OPTION_TIMESTAMPS,
+    OPTION_UNAFFECTED,
     OPTION_FOLLOW,
-    OPTION_FAIL_OVER,
+    OPTION_FAIL_ABOVE,
     OPTION_STRICT,
     OPTION_QUIET,
     OPTION_JSON,
@@ -48,7 +48,7 @@ enum {
     OPTION_COUNT
 };
 
-static const double SPARE_USUAL = 99.9;
+static const double UNAFFECTED_USUAL = 99.9;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_OR] = {"or", 0, "LIMIT", "also try this limit, side by side"},
@@ -56,10 +56,11 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_COST] = {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)"},
     [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
     [OPTION_TIME] = {"time", 0, "FIELD", "read the time from FIELD (one named time, ts, msec or the like)"},
-    [OPTION_STAMPS] = {"stamps", 0, "WHICH", "whether timestamps are the start or the end of requests (end)"},
-    [OPTION_SPARE] = {"spare", 0, "PCT", "report the smallest burst that refuses nothing to PCT % of clients (99.9)"},
+    [OPTION_TIMESTAMPS] = {"timestamps", 0, "WHICH", "whether timestamps are the start or the end of requests (end)"},
+    [OPTION_UNAFFECTED] = {"unaffected", 0, "PCT",
+                           "report the smallest burst that refuses nothing to PCT % of clients (99.9)"},
     [OPTION_FOLLOW] = {"follow", 'F', NULL, "follow the log as it grows, and print each refusal"},
-    [OPTION_FAIL_OVER] = {"fail-over", 0, "PCT", "exit with status 1 if a limit refuses more than PCT % of requests"},
+    [OPTION_FAIL_ABOVE] = {"fail-above", 0, "PCT", "exit with status 1 if a limit refuses more than PCT % of requests"},
     [OPTION_STRICT] = {"strict", 0, NULL, "stop at the first malformed line"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, "no report"},
     [OPTION_JSON] = {"json", 0, NULL, "the report as one JSON object"},
@@ -96,12 +97,12 @@ static bool add_limit(struct replay_options *options, const char *text)
     return true;
 }
 
-static bool read_stamps(struct replay_options *options, const char *value)
+static bool read_timestamps(struct replay_options *options, const char *value)
 {
-    options->stamps_start = strcmp(value, "start") == 0;
+    options->timestamps_start = strcmp(value, "start") == 0;
     options->stamps_said = true;
-    if (options->stamps_start || strcmp(value, "end") == 0) return true;
-    trouble("--stamps \"%s\": expected start or end, of the requests", value);
+    if (options->timestamps_start || strcmp(value, "end") == 0) return true;
+    trouble("--timestamps \"%s\": expected start or end, of the requests", value);
     return false;
 }
 
@@ -109,9 +110,9 @@ static bool set_value(struct replay_options *options, int option, const char *va
 {
     if (option >= OPTION_NODES) return fleet_set(&options->fleet, option_rows[option].name, value);
     if (option == OPTION_OR) return add_limit(options, value);
-    if (option == OPTION_STAMPS) return read_stamps(options, value);
-    if (option == OPTION_SPARE) return read_per_cent("spare", value, false, &options->spare);
-    if (option == OPTION_FAIL_OVER) return read_per_cent("fail-over", value, true, &options->fail_over);
+    if (option == OPTION_TIMESTAMPS) return read_timestamps(options, value);
+    if (option == OPTION_UNAFFECTED) return read_per_cent("unaffected", value, false, &options->unaffected);
+    if (option == OPTION_FAIL_ABOVE) return read_per_cent("fail-above", value, true, &options->fail_above);
     if (option == OPTION_KEY) options->key = value;
     if (option == OPTION_COST) options->cost = value;
     if (option == OPTION_FORMAT) options->format = value;
@@ -206,8 +207,8 @@ static bool set_operands(struct replay_options *options, int argc, char **argv)
 static int read_arguments(struct replay_options *options, int argc, char **argv)
 {
     const char *value;
-    options->spare = SPARE_USUAL;
-    options->fail_over = -1;
+    options->unaffected = UNAFFECTED_USUAL;
+    options->fail_above = -1;
     options->fleet = fleet_usual();
     for (int option; (option = next_option(replay_command(), argc, argv, &value)) != ARGUMENTS_END;) {
         if (option == ARGUMENTS_HELP) return STATUS_DONE;
@@ -269,14 +270,14 @@ static void note_burst(const struct candidate *candidate, struct replay_limit *o
 static void tell_limit(const struct candidate *candidate, struct replay_limit *limit)
 {
     const struct plan *plan = plan_inside_const(&candidate->plan);
-    struct writer writer = {limit->spare_text, sizeof limit->spare_text, 0};
+    struct writer writer = {limit->unaffected_text, sizeof limit->unaffected_text, 0};
     limit->text = candidate->text;
     weir_plan_text(&candidate->plan, limit->canonical, sizeof limit->canonical);
     note_burst(candidate, limit);
-    if (limit->spare_burst != 0) put_rate(&writer, &plan->limit[0], limit->spare_burst);
+    if (limit->unaffected_burst != 0) put_rate(&writer, &plan->limit[0], limit->unaffected_burst);
 }
 
-/* A cost is the same for all limits.  Shown once: who compares limits in bytes with others in requests is told. */
+/* A cost is the same for all limits.  Said once where limits in bytes are compared with limits in requests. */
 static void hint_at_cost(const struct replay *replay)
 {
     const struct limit *requests = NULL, *other = NULL;
@@ -362,7 +363,7 @@ static bool open_parts(struct replay *replay)
         return false;
     }
     name_key(replay);
-    /* Without a secret it still counts right, it can only be made slow by who chose the keys. */
+    /* Without a secret it still counts right, but clients that choose their keys can make it slow. */
     if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret) secret.word[0] = weir_now().ns;
     rows_open(&replay->usage, sizeof(struct usage));
     const bool opened = source_open(&replay->source, options->log, options->logs, options->follow, open_signals()) &&
@@ -447,7 +448,7 @@ static bool refuses_too_much(const struct replay *replay)
     const struct replay_result *result = &replay->result;
     for (int i = 0; i < result->limits; i++) {
         const double share = 100 * (double)result->limit[i].denied;
-        if (share > replay->options.fail_over * (double)result->requests) return true;
+        if (share > replay->options.fail_above * (double)result->requests) return true;
     }
     return false;
 }
@@ -503,7 +504,7 @@ static int report(struct replay *replay)
     struct replay_result *result = &replay->result;
     const struct replay_options *options = &replay->options;
     result->limits = options->limits;
-    result->spare = options->spare;
+    result->unaffected = options->unaffected;
     if (!replay_conclude(replay)) return trouble("replay: no memory");
     for (int i = 0; i < result->limits; i++) tell_limit(&replay->candidate[i], &result->limit[i]);
     if (result->requests == 0 && result->malformed != 0) return unreadable(replay);
@@ -514,7 +515,7 @@ static int report(struct replay *replay)
     else if (!options->each) report_text(result, options->quiet);
     if (options->html != NULL && !page_write(result, options->html)) return STATUS_TROUBLE;
     if (replay->incomplete != STATUS_DONE) return replay->incomplete;
-    return options->fail_over >= 0 && refuses_too_much(replay) ? STATUS_REFUSED : STATUS_DONE;
+    return options->fail_above >= 0 && refuses_too_much(replay) ? STATUS_REFUSED : STATUS_DONE;
 }
 
 static int run(int argc, char **argv)
@@ -534,7 +535,7 @@ static int run(int argc, char **argv)
     if (begins) status = replay->status;
     const int number = replay->signal;
     close_parts(replay);
-    if (number != 0) die_of(number);
+    if (number != 0) signals_die(number);
     return status;
 }
 
@@ -548,12 +549,13 @@ const struct command *replay_command(void)
                    "  weir replay 100/min --key remote_addr/24,48 access.log.1.gz access.log\n"
                    "  weir replay '10r/s burst=20 nodelay' --format '$remote_addr $msec $request_time' access.log\n"
                    "  weir replay 1GB/h --cost body_bytes_sent --html report.html access.log\n"
-                   "  weir replay '5/s burst=10' access.log --fail-over 1% -q\n"
+                   "  weir replay '5/s burst=10' access.log --fail-above 1% -q\n"
                    "  weir replay 100/s --key none --nodes 20 --lease 32 access.log\n"
                    "  weir replay '10/s debt=100' -F --charge redis://127.0.0.1:9347 access.log\n"
                    "\n"
-                   "Logs are given in the order of their time; none, or -, is standard input.  Exit status: 0 done,\n"
-                   "1 a limit refuses more than --fail-over, 2 trouble.  SIGINT ends it with the report.\n",
+                   "Give logs in the order of their time; without one, or with -, standard input is read.  Exit "
+                   "status: 0 done,\n"
+                   "1 a limit refuses more than --fail-above, 2 error.  SIGINT stops reading and prints the report.\n",
         .options = option_rows,
         .option_count = OPTION_COUNT,
         .run = run,

@@ -35,12 +35,13 @@ struct replay_limit {
     const char *text;                  /* as it was typed */
     char canonical[1024];              /* nothing implied */
     char note[256];                    /* what its burst lets pass in a period, and what never does; or nothing */
-    char spare_text[128];              /* "10/s burst=34" with the spare_burst; nothing: no rate */
+    char unaffected_text[128];         /* "10/s burst=34" with the unaffected_burst; nothing: no rate */
     uint64_t allowed, denied, delayed; /* requests; delayed ones are allowed, too */
     uint64_t denied_spread; /* the same with the requests of a second spread over it, where that is unknown */
     uint64_t clients_denied, clients_delayed;
     uint64_t delay_p99_ns, delay_max_ns;
-    uint64_t spare_burst; /* the burst at this rate that refuses nothing to --spare of the clients; 0: no rate */
+    uint64_t
+        unaffected_burst; /* the burst at this rate that refuses nothing to --unaffected of the clients; 0: no rate */
     unsigned top_count;
     struct replay_client top[REPLAY_TOP];
 };
@@ -66,8 +67,8 @@ struct replay_result {
     uint64_t first_ns, last_ns; /* unix time of the first and the last request */
     uint64_t resolution_ns;     /* of the stamps */
     bool whole_seconds;         /* stamps say no more: denied and denied_spread are the ends of a range */
-    bool stamps_are_ends;       /* of requests, with no duration to take off: true refusals may be higher */
-    double spare;               /* per cent */
+    bool timestamps_are_ends;   /* of requests, with no duration to take off: true refusals may be higher */
+    double unaffected;          /* per cent */
     const char *key_name;       /* "remote_addr", or of several "remote_addr,host", or NULL: all together */
     struct replay_busiest second, minute;
     int limits;

@@ -108,10 +108,10 @@ static void put_count(struct writer *writer, uint64_t count, const char *noun)
 
 static void put_stamps(struct writer *writer, const struct replay_result *result)
 {
-    if (result->stamps_are_ends) write_text(writer, "stamps are request ENDS to the ");
-    else write_text(writer, "requests are taken at their start, to the ");
+    if (result->timestamps_are_ends) write_text(writer, "timestamps are request ENDS to the ");
+    else write_text(writer, "timestamps are request starts, to the ");
     write_text(writer, resolution_text(result->resolution_ns));
-    if (result->stamps_are_ends) write_text(writer, ": true refusals may be higher");
+    if (result->timestamps_are_ends) write_text(writer, ": true refusals may be higher");
 }
 
 /* Parts that do not fit behind the one before begin a line. */
@@ -119,7 +119,7 @@ static void print_parts(const char *const parts[], int count, int width)
 {
     int column = 0;
     for (int i = 0; i < count; i++) {
-        const int across = columns_of(parts[i]);
+        const int across = show_columns(parts[i]);
         const bool next_line = column != 0 && column + 2 + across > width;
         printf("%s%s", column == 0 ? "" : next_line ? ";\n  " : "; ", parts[i]);
         column = next_line ? 2 + across : column + across + (column == 0 ? 0 : 2);
@@ -146,7 +146,7 @@ static void print_head(const struct replay_result *result, int width)
     put_stamps(&writer, result);
     parts[count++] = stamps.text;
     writer = cell_of(&range);
-    write_text(&writer, "estimates: spread over each second, or as stamped");
+    write_text(&writer, "estimates: spread over each second, or exactly as timestamped");
     if (result->whole_seconds) parts[count++] = range.text;
     writer = cell_of(&malformed);
     put_count(&writer, result->malformed, "malformed line");
@@ -230,9 +230,9 @@ static void measure(struct table *table, const struct replay_result *result)
     for (int i = 0; i < table->rows; i++) delays = delays || result->limit[i].delayed != 0;
     for (int cell = 0; cell < CELLS; cell++) {
         const bool of_delays = cell == CELL_DELAYED || cell == CELL_DELAYED_SHARE;
-        table->width[cell] = has_share(cell) ? 0 : columns_of(table->head.cell[cell].text);
+        table->width[cell] = has_share(cell) ? 0 : show_columns(table->head.cell[cell].text);
         for (int i = 0; i < table->rows; i++) {
-            const int across = columns_of(table->row[i].cell[cell].text);
+            const int across = show_columns(table->row[i].cell[cell].text);
             if (across > table->width[cell]) table->width[cell] = across;
         }
         if ((of_delays && !delays) || (cell >= CELL_CLIENTS && result->key_name == NULL)) table->width[cell] = 0;
@@ -240,7 +240,7 @@ static void measure(struct table *table, const struct replay_result *result)
     /* Its word may stand above the share, too. */
     for (int cell = 0; cell < CELLS; cell++) {
         if (!has_share(cell) || table->width[cell] == 0) continue;
-        const int missing = columns_of(table->head.cell[cell].text) - table->width[cell] - 2 - table->width[cell + 1];
+        const int missing = show_columns(table->head.cell[cell].text) - table->width[cell] - 2 - table->width[cell + 1];
         if (missing > 0) table->width[cell] += missing;
     }
 }
@@ -260,7 +260,7 @@ static void print_line(const struct table *table, const struct line *line, bool 
     int owed = 0; /* blanks are only printed when something comes behind them */
     for (int cell = table->apart ? CELL_DENIED : CELL_LIMIT; cell < CELLS; cell++) {
         const char *text = line->cell[cell].text;
-        const int across = columns_of(text), room = table->width[cell];
+        const int across = show_columns(text), room = table->width[cell];
         if (room == 0) continue;
         owed += table->apart && cell == CELL_DENIED ? 4 : gap_before(cell);
         const bool left = cell == CELL_LIMIT || cell == CELL_KEY || (head && has_share(cell));
@@ -314,7 +314,7 @@ static void print_busiest(const struct replay_result *result)
 {
     const struct replay_busiest *rows[] = {&result->second, &result->minute};
     static const char *const names[] = {"in a second", "in a minute"};
-    printf("\n  %-13s%9s%9s%9s\n", result->key_name != NULL ? "a client sent" : "there came", "p50", "p99", "most");
+    printf("\n  %-13s%9s%9s%9s\n", result->key_name != NULL ? "a client sent" : "all sent", "p50", "p99", "most");
     for (int i = 0; i < 2; i++) {
         struct cell p50, p99, max, key;
         struct writer writer = cell_of(&p50);
@@ -330,28 +330,28 @@ static void print_busiest(const struct replay_result *result)
     }
 }
 
-/* Limits of one rate are spared by one burst. */
-static bool spares_as_before(const struct replay_result *result, int index)
+/* Limits of one rate have one such burst. */
+static bool unaffected_as_before(const struct replay_result *result, int index)
 {
     for (int i = 0; i < index; i++) {
-        if (strcmp(result->limit[i].spare_text, result->limit[index].spare_text) == 0) return true;
+        if (strcmp(result->limit[i].unaffected_text, result->limit[index].unaffected_text) == 0) return true;
     }
     return false;
 }
 
-static void print_spare(const struct replay_result *result, int width)
+static void print_unaffected(const struct replay_result *result, int width)
 {
     bool any = false;
     for (int i = 0; i < result->limits; i++) {
         const struct replay_limit *limit = &result->limit[i];
-        if (limit->spare_text[0] == '\0' || spares_as_before(result, i)) continue;
+        if (limit->unaffected_text[0] == '\0' || unaffected_as_before(result, i)) continue;
         if (!any) putchar('\n');
         any = true;
-        printf("  to refuse nothing to %.6g %% of clients: %s\n", result->spare, limit->spare_text);
+        printf("  to leave %.6g %% of clients unaffected: %s\n", result->unaffected, limit->unaffected_text);
     }
     for (int i = 0; i < result->limits; i++) {
         const char *note = result->limit[i].note, *rest = strstr(note, "; ");
-        const int first = rest != NULL && columns_of(note) + 2 > width ? (int)(rest - note) + 1 : (int)strlen(note);
+        const int first = rest != NULL && show_columns(note) + 2 > width ? (int)(rest - note) + 1 : (int)strlen(note);
         if (note[0] != '\0') printf("  %.*s\n", first, note);
         if (note[first] != '\0') printf("   %s\n", note + first);
     }
@@ -411,7 +411,7 @@ static void print_when_row(const struct replay_series *series, const uint64_t *c
     struct writer writer = {text, sizeof text, 0};
     const double per_s = strip.top * SECOND_NS / (double)series->step_ns;
     printf("  %s", label);
-    pad(label_width - columns_of(label) + 1);
+    pad(label_width - show_columns(label) + 1);
     print_strip(&strip);
     if (per_s >= 10) write_grouped(&writer, (uint64_t)(per_s + 0.5));
     else write_decimal(&writer, (uint64_t)(per_s * 100 + 0.5), 2);
@@ -426,7 +426,7 @@ static void print_times(const struct replay_result *result, int label_width, int
     show_time(&to, result->last_ns, SECOND_NS);
     write_text(&to, " UTC");
     pad(2 + label_width + 1);
-    const int between = columns - columns_of(first) - columns_of(last);
+    const int between = columns - show_columns(first) - show_columns(last);
     if (between > 0) printf("%s%*s%s\n", first, between, "", last);
     else printf("%s - %s\n", first, last);
 }
@@ -437,12 +437,12 @@ static void fill_label(struct cell *label, const struct replay_limit *limit)
     struct writer writer = cell_of(label);
     put_limit(&writer, limit->canonical);
     /* As it was typed is shorter where units were: 1MB/h. */
-    if (columns_of(label->text) > LABEL_MAX) {
+    if (show_columns(label->text) > LABEL_MAX) {
         writer = cell_of(label);
         write_text(&writer, limit->text);
     }
-    if (columns_of(label->text) <= LABEL_MAX) return;
-    cut_columns(label->text, LABEL_MAX - 1);
+    if (show_columns(label->text) <= LABEL_MAX) return;
+    show_cut(label->text, LABEL_MAX - 1);
     writer.length = strlen(label->text);
     write_text(&writer, "\u2026");
 }
@@ -452,10 +452,10 @@ static void print_when(const struct replay_result *result, int width)
     enum { FIGURE = 10, ROOM_LEAST = 10 };
     const struct replay_series *series = &result->series;
     struct cell label[REPLAY_LIMITS_MAX];
-    int label_width = columns_of("offered");
+    int label_width = show_columns("offered");
     for (int i = 0; i < result->limits; i++) {
         fill_label(&label[i], &result->limit[i]);
-        if (columns_of(label[i].text) > label_width) label_width = columns_of(label[i].text);
+        if (show_columns(label[i].text) > label_width) label_width = show_columns(label[i].text);
     }
     const int room = most_of(width - 2 - label_width - 1 - FIGURE, ROOM_LEAST);
     printf("\n  when: offered, and refused by each limit; at the tallest column\n");
@@ -493,14 +493,14 @@ static void print_charged(const struct replay_charged *charge)
 
 void report_text(const struct replay_result *result, bool quiet)
 {
-    const int width = width_of(STDOUT_FILENO);
+    const int width = show_width(STDOUT_FILENO);
     if (quiet) return;
     print_head(result, width);
     if (result->charge.limit != NULL) print_charged(&result->charge);
     if (result->requests == 0) return;
     print_table(result, width);
     print_busiest(result);
-    print_spare(result, width);
+    print_unaffected(result, width);
     print_when(result, width);
     if (result->fleet != NULL) print_fleet(result, width);
 }

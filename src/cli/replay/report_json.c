@@ -34,7 +34,7 @@ static void put_limit(struct json *json, const struct replay_result *result, con
     json_number(json, "keys_delayed", limit->clients_delayed);
     json_number(json, "delay_p99_ns", limit->delay_p99_ns);
     json_number(json, "delay_max_ns", limit->delay_max_ns);
-    if (limit->spare_burst != 0) json_number(json, "spare_burst", limit->spare_burst);
+    if (limit->unaffected_burst != 0) json_number(json, "unaffected_burst", limit->unaffected_burst);
     put_top(json, limit);
 }
 
@@ -98,7 +98,7 @@ void report_json(const struct replay_result *result)
     json_number(json, "first_ns", result->first_ns);
     json_number(json, "last_ns", result->last_ns);
     json_number(json, "resolution_ns", result->resolution_ns);
-    json_bool(json, "stamps_are_ends", result->stamps_are_ends);
+    json_bool(json, "timestamps_are_ends", result->timestamps_are_ends);
     json_array(json, "limits");
     for (int i = 0; i < result->limits; i++) {
         json_object(json, NULL);

@@ -108,8 +108,8 @@ static void conclude_limit(struct replay *replay, int index, uint64_t *value, si
     name_top(replay, used, candidate, limit, ids);
     if (!candidate->has_rate) return;
     qsort(value, replay->clients.count, sizeof *value, compare);
-    limit->spare_burst =
-        most(candidate_burst(candidate, share_of(value, replay->clients.count, replay->result.spare)), 1);
+    limit->unaffected_burst =
+        most(candidate_burst(candidate, share_of(value, replay->clients.count, replay->result.unaffected)), 1);
 }
 
 bool replay_conclude(struct replay *replay)

@@ -67,14 +67,14 @@ void show_time(struct writer *writer, uint64_t time_ns, uint64_t resolution_ns)
     write_text(writer, text);
 }
 
-int columns_of(const char *text)
+int show_columns(const char *text)
 {
     int columns = 0;
     for (; *text != '\0'; text++) columns += ((unsigned char)*text & 0xc0) != 0x80;
     return columns;
 }
 
-void cut_columns(char *text, int columns)
+void show_cut(char *text, int columns)
 {
     for (; *text != '\0'; text++) {
         if (((unsigned char)*text & 0xc0) != 0x80 && columns-- <= 0) break;
@@ -88,7 +88,7 @@ static int within(long width)
     return width < WIDTH_MAX ? (int)width : WIDTH_MAX;
 }
 
-int width_of(int fd)
+int show_width(int fd)
 {
     struct winsize size;
     const char *said = getenv("COLUMNS");

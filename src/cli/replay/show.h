@@ -21,12 +21,12 @@ int show_key(struct writer *writer, const char *key, size_t size, int columns_ma
 void show_time(struct writer *writer, uint64_t time_ns, uint64_t resolution_ns);
 
 /* Columns that a text of UTF-8 takes, every character being one wide. */
-int columns_of(const char *text);
+int show_columns(const char *text);
 
 /* Ends a text of UTF-8 after so many columns. */
-void cut_columns(char *text, int columns);
+void show_cut(char *text, int columns);
 
 /* $COLUMNS, or the terminal's, or 80. */
-int width_of(int fd);
+int show_width(int fd);
 
 #endif

@@ -281,7 +281,7 @@ bool states_open(struct states *states, const weir_plan *plan)
     const struct rules rules = plan_rules(plan_inside_const(plan));
     for (int i = 0; i < rules.count; i++) {
         states->logs += is_log(states, i);
-        states->limit_words[i] = words_before(rules, i + 1) - words_before(rules, i);
+        states->limit_words[i] = decide_words_before(rules, i + 1) - decide_words_before(rules, i);
     }
     if (states->logs == 0) return true;
     states->words = 1;

@@ -31,8 +31,8 @@ struct replay_options {
     const char *charge, *charge_limit, *password_file; /* a URL; NULL: nobody is to be charged */
     char *const *log;
     int logs;
-    double spare, fail_over; /* per cent; fail_over below 0: not asked for */
-    bool stamps_start, stamps_said, follow, strict, quiet, json, each;
+    double unaffected, fail_above; /* per cent; fail_above below 0: not asked for */
+    bool timestamps_start, stamps_said, follow, strict, quiet, json, each;
     struct fleet_options fleet;
 };
 

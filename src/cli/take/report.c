@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
    What weir take says, for people and for programs.
 
-   A key is shown harmless, whatever bytes it has; times are rounded up, so that who comes back then is not early. */
+   A key is shown harmless, whatever bytes it has; times are rounded up, so that a caller that comes back then is not
+   early. */
 #include <string.h>
 
 #include "cli/common/json_file.h"

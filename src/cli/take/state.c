@@ -104,7 +104,7 @@ static bool plan_of_width(weir_plan *plan, uint64_t words)
     return weir_plan_parse(plan, text, WEIR_ADMIT, NULL) == 0 && weir_state_size(plan) == words * WORD_BYTES;
 }
 
-/* A slot has two copies of the state, for whoever is killed while he writes one. */
+/* A slot has two copies of the state: a process may be killed while it writes one. */
 static int choose_width(struct take *take, weir_table_options *options, weir_plan *width)
 {
     char behind[32];

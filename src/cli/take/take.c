@@ -218,7 +218,7 @@ static int ask(struct take *take)
     const int interrupted_by = take_decide(take);
     if (interrupted_by == 0) status = take->lost ? own_trouble(take) : answer(take);
     close_all(take);
-    if (interrupted_by != 0) die_of(interrupted_by);
+    if (interrupted_by != 0) signals_die(interrupted_by);
     return status;
 }
 

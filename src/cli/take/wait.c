@@ -4,9 +4,9 @@
    What can be taken ahead is, so that those who wait start in the order in which they came.  Of a window nothing can
    be, nor where refusals are counted, because asking would be one: then it is asked again when it should pass.
 
-   An engine has no place for those who wait, either.
+   An engine has no wait queue, either.
 
-   Never returns before the start; whoever interrupts the wait has what was taken given back. */
+   Never returns before the start; if the wait is interrupted, what was taken is given back. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "host/sleep.h"
 #include "plan/plan.h"
 
-/* What ends a wait; of these none that whoever started us wants ignored. */
+/* What ends a wait; of these none that the parent process has set to be ignored. */
 static void ending_signals(sigset_t *set)
 {
     static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -115,7 +115,7 @@ static weir_decision decide_stateless(const struct take *take)
     return weir_decide(&take->plan, &none, (weir_instant){take->asked_ns}, take->cost);
 }
 
-/* Nothing was decided about the key: whoever holds the lock of its part of the file did not let go of it. */
+/* Nothing was decided about the key: another process held the lock of its part of the file. */
 static void note_stuck(struct take *take)
 {
     weir_table_stats stats = {0};

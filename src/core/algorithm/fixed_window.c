@@ -73,7 +73,7 @@ static struct limit_problem fixed_compile(struct limit *limit, struct rule *rule
     if (limit->count_refused) rule->flags |= RULE_COUNTS_REFUSED;
     rule->block_ns = limit->time_ns;
     if (!limit->has_time || limit->time_ns != 0) return limit_fine();
-    return limit_wrong(OPTION_BLOCK, "block is above 0; to block nobody leave it out; for example block=1min");
+    return limit_wrong(OPTION_BLOCK, "block is above 0; leave it out for no blocking; for example block=1min");
 }
 
 static void fixed_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)
@@ -183,7 +183,7 @@ const struct algorithm *fixed_window_algorithm(void)
     static const struct algorithm fixed_window = {
         .name = "fixed-window",
         .options = WITH(ALIGN) | WITH(BLOCK) | WITH(COUNT_REFUSED),
-        .note = "nothing is taken ahead of its window: a call that waits comes back when the next one begins",
+        .note = "nothing is reserved ahead of its window: a waiting call retries when the next one begins",
         .words = FIXED_WORDS,
         ALGORITHM_ANSWERS(fixed),
         .has_epoch = true,

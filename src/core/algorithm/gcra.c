@@ -100,7 +100,7 @@ static void gcra_carry(const struct rule *from, const struct rule *to, const uin
 
 static uint64_t gcra_most_in(const struct limit *limit, uint64_t window_ns)
 {
-    return line_most_in(limit, (struct decimal){1, 0}, window_ns);
+    return facts_linear_most_in(limit, (struct decimal){1, 0}, window_ns);
 }
 
 const struct algorithm *gcra_algorithm(void)

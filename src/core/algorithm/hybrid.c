@@ -352,7 +352,7 @@ static uint64_t hybrid_idle(const struct rule *rule, const uint64_t *state, uint
 
 static uint64_t hybrid_most_in(const struct limit *limit, uint64_t window_ns)
 {
-    return line_most_in(limit, limit->factor, window_ns);
+    return facts_linear_most_in(limit, limit->factor, window_ns);
 }
 
 const struct algorithm *hybrid_algorithm(void)

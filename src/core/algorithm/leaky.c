@@ -266,7 +266,7 @@ const struct algorithm *leaky_algorithm(void)
     static const struct algorithm leaky = {
         .name = "leaky",
         .options = WITH(BURST) | WITH(DELAY) | WITH(NODELAY),
-        .note = "counts in whole ms, as nginx does; without nodelay all above 1 + delay has to be reserved, and waits",
+        .note = "counts in whole ms, as nginx does; without nodelay, calls above 1 + delay must be reserved, and wait",
         .words = LEAKY_WORDS,
         ALGORITHM_ANSWERS(leaky),
         .facts = leaky_facts,

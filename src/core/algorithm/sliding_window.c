@@ -190,7 +190,8 @@ const struct algorithm *sliding_window_algorithm(void)
     static const struct algorithm sliding_window = {
         .name = "sliding-window",
         .options = WITH(DEBT),
-        .note = "takes the calls of the window before for evenly spread; where they were not, twice the count passes",
+        .note =
+            "assumes that the calls of the window before were evenly spread; if they were not, twice the count passes",
         .words = SLIDING_WORDS,
         ALGORITHM_ANSWERS(sliding),
         .has_epoch = true,

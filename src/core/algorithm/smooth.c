@@ -302,12 +302,12 @@ static uint64_t at_once(const struct limit *limit)
 static uint64_t smooth_most_in(const struct limit *limit, uint64_t window_ns)
 {
     const struct decimal one = {1, 0};
-    const uint64_t paced = line_most_spaced(limit, one, window_ns);
+    const uint64_t paced = facts_linear_most_spaced(limit, one, window_ns);
     if (limit->algorithm == ALGORITHM_WARMUP) return paced;
     if (window_ns == 0) return at_once(limit);
-    if (limit->pay == PAY_SELF) return most(paced, line_most_in(limit, one, window_ns));
+    if (limit->pay == PAY_SELF) return most(paced, facts_linear_most_in(limit, one, window_ns));
     if (limit->burst_kind == AMOUNT_COUNT) return add_saturating(limit->burst, paced);
-    return line_most_spaced(limit, one, add_saturating(window_ns, limit->burst)); /* the store holds a time */
+    return facts_linear_most_spaced(limit, one, add_saturating(window_ns, limit->burst)); /* the store holds a time */
 }
 
 const struct algorithm *bursty_algorithm(void)
@@ -315,7 +315,7 @@ const struct algorithm *bursty_algorithm(void)
     static const struct algorithm bursty = {
         .name = "bursty",
         .options = WITH(BURST) | WITH(PAY) | WITH(START) | WITH(DEBT),
-        .note = "unused time is stored; the store begins empty unless start=full is said",
+        .note = "unused time is stored; the store begins empty unless start=full is given",
         .words = BURSTY_WORDS,
         .pays_after = true,
         ALGORITHM_ANSWERS(smooth),
@@ -329,7 +329,7 @@ const struct algorithm *warmup_algorithm(void)
     static const struct algorithm warmup = {
         .name = "warmup",
         .options = WITH(WARMUP) | WITH(COLD) | WITH(PAY) | WITH(START),
-        .note = "cold at first and after a rest: calls are up to `cold` times as far apart until it is warm",
+        .note = "cold at first and after idling: calls are up to `cold` times as far apart until it is warm",
         .words = WARMUP_WORDS,
         .pays_after = true,
         ALGORITHM_ANSWERS(smooth),

@@ -150,15 +150,16 @@ static struct limit_problem timeline_compile(struct limit *limit, struct rule *r
     if (problem.message != NULL) return problem;
     rule->third = shift_divide_ceil(power_of_ten(limit->factor.places), SHARE_BITS, limit->factor.digits);
     if (!closes(rule)) return limit_fine();
-    return limit_wrong(OPTION_STRICTNESS, "strictness gives up what catchup makes up for; say one of them, for "
-                                          "example strictness=0.5");
+    return limit_wrong(
+        OPTION_STRICTNESS,
+        "strictness drops the lost time that catchup makes up; give one of them, for example strictness=0.5");
 }
 
 static uint64_t timeline_most_in(const struct limit *limit, uint64_t window_ns)
 {
-    if (limit->factor.digits != 0) return line_most_spaced(limit, limit->factor, window_ns);
+    if (limit->factor.digits != 0) return facts_linear_most_spaced(limit, limit->factor, window_ns);
     if (limit->strictness.digits != power_of_ten(limit->strictness.places)) return UINT64_MAX;
-    return add_saturating(line_most_spaced(limit, (struct decimal){1, 0}, window_ns), STRICT_AT_ONCE - 1);
+    return add_saturating(facts_linear_most_spaced(limit, (struct decimal){1, 0}, window_ns), STRICT_AT_ONCE - 1);
 }
 
 /* ---- asking ---- */
@@ -279,7 +280,7 @@ static const char *timeline_note(const struct limit *limit)
     if (limit->strictness.digits == one) {
         return "EngineBlock's strict limiting as it was built: idle time is given up, starts may come together";
     }
-    return "of idle time a share is given up, strictness rounded down to 1/2, 1/4, ...; the rest is made up at once";
+    return "a share of idle time is dropped (strictness, rounded down to 1/2, 1/4, ...); the rest is made up at once";
 }
 
 static void timeline_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)

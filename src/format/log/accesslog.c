@@ -114,7 +114,7 @@ static bool open_csv(struct accesslog *log, struct slice header, struct accesslo
 
 static struct slice without_return(struct slice line)
 {
-    if (line.size == 0) return slice_of(""); /* who has no line may have no bytes either */
+    if (line.size == 0) return slice_of(""); /* without a line there may be no bytes either */
     if (line.bytes[line.size - 1] == '\r') line.size--;
     return line;
 }

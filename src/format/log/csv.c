@@ -49,7 +49,7 @@ static bool read_value(struct slice line, char separator, const char **at, struc
     *at = quote + 1;
     if (*at == end || **at == separator) return true;
     return problem_of(problem, (size_t)(*at - line.bytes) + 1, "expected ", (struct slice){&separator, 1},
-                      " behind the quote; a quote in a value is written twice");
+                      " after the quote; a quote in a value is written twice");
 }
 
 bool csv_split(const struct accesslog *log, struct slice line, struct slice value[], struct accesslog_problem *problem)

@@ -176,7 +176,7 @@ static bool read_member(struct reader *reader)
     if (!is_next(reader, '"')) return expected(reader, "expected a name in quotes");
     if (!read_string(reader, &name)) return false;
     skip_spaces(reader);
-    if (!is_next(reader, ':')) return expected(reader, "expected a : behind the name");
+    if (!is_next(reader, ':')) return expected(reader, "expected a : after the name");
     reader->at++;
     skip_spaces(reader);
     return read_value(reader, name);
@@ -191,7 +191,7 @@ static bool next_member(struct reader *reader, bool opened, bool *wrong)
         skip_spaces(reader);
         opened = false;
         if (reader->depth-- > 0) continue;
-        *wrong = reader->at != reader->end && !expected(reader, "expected nothing behind the last }");
+        *wrong = reader->at != reader->end && !expected(reader, "expected nothing after the last }");
         return false;
     }
     if (opened) return true;

@@ -23,9 +23,9 @@ static bool read_variable(const char *format, size_t *at, struct slice *name, st
     while (braced ? *end != '\0' && *end != '}' : is_name_byte(*end)) end++;
     *name = slice_between(start, end);
     *at = (size_t)(end - format) + braced;
-    if (braced && *end == '\0') return problem_is(problem, dollar + 1, "expected a } behind the name, as in ${status}");
+    if (braced && *end == '\0') return problem_is(problem, dollar + 1, "expected a } after the name, as in ${status}");
     if (name->size != 0) return true;
-    return problem_is(problem, dollar + 1, "expected a name behind the $, such as $remote_addr");
+    return problem_is(problem, dollar + 1, "expected a name after the $, such as $remote_addr");
 }
 
 static bool add_piece(struct accesslog *log, struct slice literal, struct slice name, size_t at,

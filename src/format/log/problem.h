@@ -19,7 +19,7 @@ static inline void problem_add(struct accesslog_problem *problem, struct slice t
     problem->message[size] = '\0';
 }
 
-/* column counts from 1; 0: nowhere.  Always false, so that who fails may return it. */
+/* column counts from 1; 0: nowhere.  Always false, so that a caller may return it. */
 static inline bool problem_is(struct accesslog_problem *problem, size_t column, const char *text)
 {
     problem->column = column;

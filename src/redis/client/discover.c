@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Who has the keys: asks one sentinel, or one server of the cluster, after the other.
+   Discovery: asks one sentinel, or one server of the cluster, after the other which server has which keys.
 
    Done when nobody is known yet, when MOVED or a failure says that what is known is out of date and, with sentinels,
    once a second: a primary that was cut off does not know that there is another one, and would go on counting.
@@ -18,9 +18,9 @@ static void next(struct weir_engine *engine, uint64_t now_ns);
 
 static void failed(struct weir_engine *engine, const char *why)
 {
-    char text[PLACE_TEXT_MAX];
+    char text[ENDPOINT_TEXT_MAX];
     snprintf(engine->discover_why, sizeof engine->discover_why, "%.100s: %.90s",
-             endpoint_text(&engine->pool->server[engine->discover_server]->endpoint, text), why);
+             url_endpoint_text(&engine->pool->server[engine->discover_server]->endpoint, text), why);
 }
 
 /* ---- answers ---- */
@@ -35,22 +35,25 @@ static void no_help(struct weir_engine *engine, const char *why)
 static void on_slots(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = context;
-    if (reply == NULL || !engine->seeking || engine->discover_server != link->server) return;
-    if (pool_set_slots(engine->pool, link->server, reply)) engine->seeking = false;
-    else no_help(engine, reply_error(reply) != NULL ? reply->str : "it knows of no slots: is it part of a cluster?");
+    if (reply == NULL || !engine->discovering || engine->discover_server != link->server) return;
+    if (pool_set_slots(engine->pool, link->server, reply)) engine->discovering = false;
+    else
+        no_help(engine,
+                link_reply_error(reply) != NULL ? reply->str : "it has no hash slots: is it part of a cluster?");
 }
 
 static void on_primary(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = context;
-    if (reply == NULL || !engine->seeking || engine->discover_server != link->server) return;
+    if (reply == NULL || !engine->discovering || engine->discover_server != link->server) return;
     const unsigned server = pool_read_primary(engine->pool, reply);
     if (server == NOWHERE) {
-        no_help(engine, reply_error(reply) != NULL ? reply->str : "this sentinel does not know a primary of that name");
+        no_help(engine,
+                link_reply_error(reply) != NULL ? reply->str : "this sentinel monitors no primary of that name");
         return;
     }
     pool_set_primary(engine->pool, server);
-    engine->seeking = false;
+    engine->discovering = false;
 }
 
 /* ---- questions ---- */
@@ -97,8 +100,8 @@ static void next(struct weir_engine *engine, uint64_t now_ns)
                                                                      : "no memory");
         engine_failed(engine, engine->discover_server, WEIR_OUTAGE_CONNECTION, engine->discover_why);
     }
-    engine->seeking = false;
-    pool_seek_failed(pool, now_ns, engine->discover_why);
+    engine->discovering = false;
+    pool_discovery_failed(pool, now_ns, engine->discover_why);
 }
 
 static bool is_needed(const struct pool *pool, uint64_t now_ns)
@@ -111,17 +114,17 @@ static bool is_needed(const struct pool *pool, uint64_t now_ns)
 
 void discover_begin(struct weir_engine *engine, uint64_t now_ns)
 {
-    if (engine->seeking) {
+    if (engine->discovering) {
         look(engine, now_ns);
     } else if (is_needed(engine->pool, now_ns) && pool_may_discover(engine->pool, now_ns)) {
-        engine->seeking = true;
+        engine->discovering = true;
         engine->discover_tries = 0;
         atomic_store(&engine->pool->look_at_ns, now_ns + LOOK_PAUSE_NS);
         next(engine, now_ns);
     }
 }
 
-void discover_turn(struct weir_engine *engine, uint64_t now_ns)
+void discover_process(struct weir_engine *engine, uint64_t now_ns)
 {
-    if (engine->seeking) look(engine, now_ns);
+    if (engine->discovering) look(engine, now_ns);
 }

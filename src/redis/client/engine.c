@@ -127,7 +127,7 @@ void weir_engine_read_stats(weir_engine *engine, weir_engine_stats *stats, size_
                              .connects = read_count(&counts->connects),
                              .late = read_count(&counts->late),
                              .redirected = read_count(&counts->redirected),
-                             .aways = read_count(&counts->aways),
+                             .outage_count = read_count(&counts->outage_count),
                              .leased = read_count(&counts->leased),
                              .lease_unused = read_count(&counts->lease_unused),
                              .nodes = nodes_known(pool, host_now_ns()),

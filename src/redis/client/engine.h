@@ -16,23 +16,23 @@
 #include "redis/client/pool.h"
 #include "redis/client/wire.h"
 
-enum { ITEMS_MAX = WEIR_ENGINE_MAX /* a power of 2 */ };
+enum { CALLS_MAX = WEIR_ENGINE_MAX /* a power of 2 */ };
 
-enum item_state {
-    ITEM_FREE,
-    ITEM_PARKED, /* waits for a link, a server, or a moment */
-    ITEM_SENT,
-    ITEM_ANSWERED,
-    ITEM_AWAY /* the policy is to answer */
+enum call_state {
+    CALL_FREE,
+    CALL_PARKED, /* waits for a link, a server, or a moment */
+    CALL_SENT,
+    CALL_ANSWERED,
+    CALL_AWAY /* the policy is to answer */
 };
 
 /* One question under way. */
-struct item {
+struct call {
     weir_engine_ask *ask;
-    enum item_state state;
-    uint16_t server; /* who has it, had it, or should have had it */
+    enum call_state state;
+    uint16_t server; /* that has it, had it, or should have had it */
     bool asking;     /* ASK said that it is there for this once */
-    bool unknown;    /* nobody is known who has it */
+    bool unknown;    /* no server is known to have it */
     bool foreign;    /* at its key is something else than a state of weir's */
     enum link_way way;
     uint8_t tries;
@@ -56,9 +56,9 @@ struct weir_engine {
     unsigned links;                 /* none from here on */
     unsigned probes;                /* links that are probing */
     uint64_t lost;                  /* questions whose link broke */
-    bool seeking, discover_asked;
+    bool discovering, discover_asked;
     unsigned discover_server, discover_tries;
-    uint64_t discover_until_ns; /* so long for one of those who may know */
+    uint64_t discover_until_ns; /* so long one sentinel or server has time to answer */
     char discover_why[LINK_WHY_MAX];
     struct busy *busy;                    /* NULL: no leases */
     struct away_share share[AWAY_SHARES]; /* by its number */
@@ -67,7 +67,7 @@ struct weir_engine {
     struct pollfd polled[SERVERS_MAX];
     size_t first, count; /* of the ring: questions in the order in which they began, some of them free by now */
     size_t parked, sent; /* of them */
-    struct item item[ITEMS_MAX];
+    struct call call[CALLS_MAX];
 };
 
 /* ---- health.c ---- */
@@ -79,7 +79,7 @@ struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t n
 void engine_process(struct weir_engine *engine, unsigned server, uint64_t now_ns);
 
 /* Goes on with all links that have something to do, without waiting. */
-void engine_turn_all(struct weir_engine *engine, uint64_t now_ns);
+void engine_process_all(struct weir_engine *engine, uint64_t now_ns);
 
 /* This server cannot answer. */
 void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outage, const char *why);
@@ -137,14 +137,14 @@ void busy_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t
 void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask);
 /* From time to time: what nobody spends goes back. */
 void busy_return(struct weir_engine *engine, uint64_t now_ns);
-/* Ours, into who does not have them. */
+/* Ours, into a server that does not have them. */
 void engine_send_functions(struct weir_engine *engine, struct link *link);
 
 /* ---- secret.c ---- */
 
 /* The key that it is under; false: no memory. */
 bool secret_key(struct wire_keys *keys, const char *prefix);
-/* Makes one where there is none, and asks which one there is.  asking: see struct item. */
+/* Makes one where there is none, and asks which one there is.  asking: see struct call. */
 bool secret_send(struct weir_engine *engine, struct link *link, bool asking, link_answer *answer, void *context);
 /* What was answered, no error; false: that is none. */
 bool secret_heard(struct pool *pool, const redisReply *reply);
@@ -153,14 +153,14 @@ void secret_failed(struct pool *pool, unsigned server, uint64_t now_ns, const ch
 
 /* ---- discover.c ---- */
 
-/* Looks for who has the keys, when that is needed and it is time to. */
+/* Discovery: asks which server has which keys, when that is needed and it is time to. */
 void discover_begin(struct weir_engine *engine, uint64_t now_ns);
-/* The link to who is asked has something new. */
-void discover_turn(struct weir_engine *engine, uint64_t now_ns);
+/* The link to the server that is asked has something new. */
+void discover_process(struct weir_engine *engine, uint64_t now_ns);
 
 /* ---- nodes.c ---- */
 
-/* Says that this node is there, once a second, and hears who else is. */
+/* Says that this node is there, once a second, and learns which others are. */
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
 
 /* The engine was reached: does this pool enter itself?  It has, and was not there before.  And so many were counted,

@@ -33,11 +33,11 @@ enum fault fault_of(const redisReply *reply)
         {"WRONGPASS", FAULT_SERVER},
         {"ERR max number of clients", FAULT_SERVER},
     };
-    const char *const text = reply_error(reply);
+    const char *const text = link_reply_error(reply);
     if (text == NULL) return FAULT_NONE;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (reply_begins(reply, known[i].start)) return known[i].fault;
+        if (link_reply_begins(reply, known[i].start)) return known[i].fault;
     }
-    if (reply_begins(reply, "NOPERM") && strstr(text, "to run the") != NULL) return FAULT_COMMAND;
+    if (link_reply_begins(reply, "NOPERM") && strstr(text, "to run the") != NULL) return FAULT_COMMAND;
     return FAULT_QUESTION;
 }

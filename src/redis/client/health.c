@@ -41,7 +41,7 @@ struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t n
     if (link == NULL && (link = make_link(engine, server)) == NULL) return NULL;
     struct engine_addresses addresses;
     pool_addresses(engine->pool, server, &addresses, &edition);
-    const struct link_greeting greeting = pool_greeting(engine->pool, server);
+    const struct link_handshake handshake = pool_handshake(engine->pool, server);
     link_close(link);
     link->edition = edition;
     if (addresses.count == 0) {
@@ -49,7 +49,7 @@ struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t n
         return NULL;
     }
     pool_count(&engine->pool->counts.connects, 1);
-    return link_open(link, &addresses, &greeting, now_ns) ? link : NULL;
+    return link_open(link, &addresses, &handshake, now_ns) ? link : NULL;
 }
 
 void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outage, const char *why)
@@ -84,10 +84,10 @@ void engine_process(struct weir_engine *engine, unsigned server, uint64_t now_ns
         end_probe(engine, link);
         pool_passed(engine->pool, server);
     }
-    if (engine->seeking && engine->discover_server == server) discover_turn(engine, now_ns);
+    if (engine->discovering && engine->discover_server == server) discover_process(engine, now_ns);
 }
 
-void engine_turn_all(struct weir_engine *engine, uint64_t now_ns)
+void engine_process_all(struct weir_engine *engine, uint64_t now_ns)
 {
     for (unsigned i = 0; i < engine->links; i++) {
         if (engine->link[i] != NULL && link_events(engine->link[i]) != 0) engine_process(engine, i, now_ns);
@@ -108,7 +108,7 @@ void engine_after_fork(struct weir_engine *engine)
     engine->forks = host_forks();
     engine_drop_links(engine);
     busy_after_fork(engine);
-    engine->seeking = false;
+    engine->discovering = false;
 }
 
 /* ---- probes ---- */
@@ -128,7 +128,7 @@ static void on_pong(struct link *link, void *context, const redisReply *reply)
     struct weir_engine *const engine = link->owner;
     (void)context;
     if (reply == NULL || !link->probing) return;
-    if (reply_error(reply) != NULL) {
+    if (link_reply_error(reply) != NULL) {
         engine_failed(engine, link->server, WEIR_OUTAGE_REFUSED, reply->str);
     } else {
         end_probe(engine, link);

@@ -53,7 +53,7 @@ static int fill(struct weir_engine_limit *limit, const char *limits, weir_error 
     return api_fail(error, WEIR_EUNSUPPORTED,
                     text->size == 0
                         ? "this limit needs numbers over 2^52 in an engine's text; write rounder ones, such as 10/s"
-                        : "a text of at most 2047 bytes was expected, all options written out");
+                        : "expected a text of at most 2047 bytes with all options written out");
 }
 
 struct limit_text *limit_text_share(struct limit_text *text)
@@ -88,7 +88,8 @@ int weir_engine_limit_open(weir_engine_limit **owned, weir_engine *engine, const
     *owned = NULL;
     if (limit == NULL) return api_fail(error, WEIR_ENOMEM, "no memory for a limit");
     int failed = fill(limit, limits, error);
-    if (failed == 0 && away > WEIR_AWAY_CLOSED) failed = api_fail(error, WEIR_EINVAL, "away: a weir_away was expected");
+    if (failed == 0 && away > WEIR_AWAY_CLOSED)
+        failed = api_fail(error, WEIR_EINVAL, "away: expected one of the three WEIR_AWAY_*");
     if (failed != 0) {
         weir_engine_limit_close(limit);
         return failed;

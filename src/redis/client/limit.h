@@ -12,7 +12,7 @@
 
 enum { LIMIT_TEXT_MAX = 2048 };
 
-/* Its text, for whoever has a lease of it after it was closed. */
+/* Its text, for leases of it that outlive it. */
 struct limit_text {
     _Atomic uint64_t users;
     uint64_t number; /* of no other limit of this pool */
@@ -27,7 +27,7 @@ struct weir_engine_limit {
     unsigned keys;        /* in the engine: 1, or one for each limit */
     bool leases;          /* may permits be taken along? */
     bool has_schedule;    /* is a call due at a time of its own? */
-    bool remembers;       /* is a refusal good until its retry, also for who asks again? */
+    bool remembers;       /* is a refusal good until its retry, also for the next call? */
     uint64_t permit, per; /* with leases: a permit is back after permit / per us */
     uint64_t interval_ns; /* the same in whole ns; 0: no bucket */
     struct limit_text *text;

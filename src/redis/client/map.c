@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Who has which key, and who is asked about that.
+   Which server has which key, and which server is asked about that.
 
        one server    it has all                          (nobody is asked)
        sentinels     the primary has all                 SENTINEL GET-MASTER-ADDR-BY-NAME
@@ -42,14 +42,14 @@ unsigned pool_candidate(struct pool *pool)
 {
     host_lock(&pool->mutex);
     const unsigned among = pool->url.kind == URL_SENTINEL ? pool->url.endpoints : pool->servers;
-    unsigned candidate = pool->discover_turn++ % among;
+    unsigned candidate = pool->discover_next++ % among;
     /* One that answers, if there is any. */
-    for (unsigned i = 0; i < among && pool->server[candidate]->away; i++) candidate = pool->discover_turn++ % among;
+    for (unsigned i = 0; i < among && pool->server[candidate]->away; i++) candidate = pool->discover_next++ % among;
     host_unlock(&pool->mutex);
     return candidate;
 }
 
-void pool_seek_failed(struct pool *pool, uint64_t now_ns, const char *why)
+void pool_discovery_failed(struct pool *pool, uint64_t now_ns, const char *why)
 {
     host_lock(&pool->mutex);
     breaker_fail(&pool->discover, now_ns, true);
@@ -82,15 +82,15 @@ static void found(struct pool *pool, const char *what)
 
 void pool_set_primary(struct pool *pool, unsigned server)
 {
-    char text[PLACE_TEXT_MAX], line[PLACE_TEXT_MAX + LINK_WHY_MAX];
+    char text[ENDPOINT_TEXT_MAX], line[ENDPOINT_TEXT_MAX + LINK_WHY_MAX];
     atomic_store_explicit(&pool->slot[0], (uint16_t)server, memory_order_release);
-    snprintf(line, sizeof line, "%s: is the primary", endpoint_text(&pool->server[server]->endpoint, text));
+    snprintf(line, sizeof line, "%s: is the primary", url_endpoint_text(&pool->server[server]->endpoint, text));
     found(pool, line);
 }
 
 /* An address as servers tell it; without a host it is the one that told. */
-static bool read_place(const struct pool *pool, unsigned teller, const char *host, size_t size, long long port,
-                       struct engine_endpoint *endpoint)
+static bool read_endpoint(const struct pool *pool, unsigned teller, const char *host, size_t size, long long port,
+                          struct engine_endpoint *endpoint)
 {
     if (size >= sizeof endpoint->host || port <= 0 || port > PORT_MAX) return false;
     memset(endpoint, 0, sizeof *endpoint);
@@ -107,7 +107,7 @@ unsigned pool_read_primary(struct pool *pool, const redisReply *reply)
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2) return NOWHERE;
     const redisReply *const host = reply->element[0], *const port = reply->element[1];
     if (host->str == NULL || host->len == 0 || port->str == NULL) return NOWHERE;
-    if (!read_place(pool, 0, host->str, host->len, strtol(port->str, NULL, 10), &endpoint)) return NOWHERE;
+    if (!read_endpoint(pool, 0, host->str, host->len, strtol(port->str, NULL, 10), &endpoint)) return NOWHERE;
     return pool_server(pool, &endpoint);
 }
 
@@ -121,7 +121,7 @@ static void set_range(struct pool *pool, unsigned teller, const redisReply *rang
     if (from->integer < 0 || to->integer >= SLOTS || node->type != REDIS_REPLY_ARRAY || node->elements < 2) return;
     const redisReply *const host = node->element[0], *const port = node->element[1];
     const size_t size = host->str != NULL ? host->len : 0;
-    if (port->type != REDIS_REPLY_INTEGER || !read_place(pool, teller, host->str, size, port->integer, &endpoint))
+    if (port->type != REDIS_REPLY_INTEGER || !read_endpoint(pool, teller, host->str, size, port->integer, &endpoint))
         return;
     const unsigned server = pool_server(pool, &endpoint);
     for (long long slot = from->integer; slot <= to->integer; slot++) map[slot] = (uint16_t)server;
@@ -137,7 +137,7 @@ bool pool_set_slots(struct pool *pool, unsigned server, const redisReply *reply)
     for (unsigned i = 0; i < SLOTS; i++) any = any || map[i] != NOWHERE;
     if (!any) return false;
     for (unsigned i = 0; i < SLOTS; i++) atomic_store_explicit(&pool->slot[i], map[i], memory_order_release);
-    found(pool, "the cluster's slots are known");
+    found(pool, "the cluster's hash slots are known");
     return true;
 }
 
@@ -150,7 +150,7 @@ unsigned pool_read_redirect(struct pool *pool, unsigned server, const char *text
     const char *const host = end + 1, *const colon = strrchr(host, ':');
     if (colon == NULL) return NOWHERE;
     const long port = strtol(colon + 1, &end, 10);
-    if (!read_place(pool, server, host, (size_t)(colon - host), port, &endpoint)) return NOWHERE;
+    if (!read_endpoint(pool, server, host, (size_t)(colon - host), port, &endpoint)) return NOWHERE;
     *slot = (unsigned)number;
     return pool_server(pool, &endpoint);
 }

@@ -4,15 +4,15 @@
 
        TIME  ->  ZADD {weir:}:nodes now id    ZREMRANGEBYSCORE ... older than 5 s    ZCARD    EXPIRE
 
-   Who takes a share of 1/N while the engine is away must be one of the N that every other one counts:
+   A node that takes a share of 1/N while the engine is away must be one of the N that every other one counts:
 
        reached the engine --2 s--> enters itself --5 s--> counted by all: takes a share, if it heard N 4 s ago or less
 
-   * Everybody else who takes a share has counted within 4 s of the engine's end, so later than I entered.
-   * Who has not been heard for longer begins again, for the others do not count him any more.
+   * Every other node that takes a share has counted within 4 s of the engine's end, so later than I entered.
+   * A node that has not been heard for longer begins again, since the others no longer count it.
    * So does who finds itself missing in the set (the engine has lost it: a restart, a failover), or does not learn
      whether it was: the others may have counted too few by then, and take no share either.
-   * Who lives for less than 2 s, again and again, is counted by nobody.
+   * A node that lives for less than 2 s, again and again, is not counted.
    So shares are never more than 1 together, whoever starts when, and a node that knows nothing lets nothing pass.
 
    Nobody waits for it.  An engine, or a user, that refuses these commands leaves the number unknown. */

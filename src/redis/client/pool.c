@@ -46,18 +46,19 @@ static int read_options(struct pool *pool, const weir_engine_options *options, w
     if (chosen->away == WEIR_AWAY_DEFAULT) chosen->away = WEIR_AWAY_LOCAL;
     if (chosen->keys_max == 0) chosen->keys_max = KEYS_DEFAULT;
     if (chosen->lease_ns != 0 && (chosen->lease_ns < LEASES_LIFE_LEAST_NS || chosen->lease_ns > LEASES_LIFE_MOST_NS)) {
-        return api_fail(error, WEIR_EINVAL, "lease_ns: 1 ms to an hour was expected, or 0 for no leases");
+        return api_fail(error, WEIR_EINVAL, "lease_ns: expected 1 ms to 1 h, or 0 for no leases");
     }
-    if (chosen->away > WEIR_AWAY_CLOSED) return api_fail(error, WEIR_EINVAL, "away: a weir_away was expected");
+    if (chosen->away > WEIR_AWAY_CLOSED)
+        return api_fail(error, WEIR_EINVAL, "away: expected one of the three WEIR_AWAY_*");
     if (!copy(pool->prefix, chosen->prefix, "weir:") || pool->prefix[0] == '\0' ||
         strpbrk(pool->prefix, "{}") != NULL) {
-        return api_fail(error, WEIR_EINVAL, "prefix: 1 to 511 bytes without { and } were expected, as in \"weir:\"");
+        return api_fail(error, WEIR_EINVAL, "prefix: expected 1 to 511 bytes without { and }, as in \"weir:\"");
     }
     if (!copy(pool->user, chosen->user, pool->url.user) ||
         !copy(pool->password, chosen->password, pool->url.password)) {
-        return api_fail(error, WEIR_EINVAL, "a user and password of at most 511 bytes were expected");
+        return api_fail(error, WEIR_EINVAL, "expected a user and password of at most 511 bytes");
     }
-    /* Else he would be asked as somebody else: the engine's default user. */
+    /* Else the engine would be asked as its default user. */
     if (pool->user[0] != '\0' && pool->password[0] == '\0') {
         return api_fail(error, WEIR_EINVAL,
                         "a user is named, but no password: it is in the URL (user:password@host), in a file, or in "
@@ -169,21 +170,21 @@ void pool_leave(struct pool *pool)
     if (last) pool_close(pool);
 }
 
-struct link_greeting pool_greeting(const struct pool *pool, unsigned server)
+struct link_handshake pool_handshake(const struct pool *pool, unsigned server)
 {
     const bool sentinel = pool->url.kind == URL_SENTINEL && server < pool->url.endpoints;
-    return (struct link_greeting){.user = pool->user,
-                                  .password = pool->password,
-                                  .database = sentinel ? 0 : pool->url.database,
-                                  .primary = !sentinel && pool->url.kind != URL_CLUSTER,
-                                  .sentinel = sentinel,
-                                  .tls = pool->tls,
-                                  .host = pool->server[server]->endpoint.host};
+    return (struct link_handshake){.user = pool->user,
+                                   .password = pool->password,
+                                   .database = sentinel ? 0 : pool->url.database,
+                                   .primary = !sentinel && pool->url.kind != URL_CLUSTER,
+                                   .sentinel = sentinel,
+                                   .tls = pool->tls,
+                                   .host = pool->server[server]->endpoint.host};
 }
 
 /* ---- servers ---- */
 
-/* [locked] A place that nobody needs any more, when there are too many. */
+/* [locked] An entry that is no longer needed, when there are too many. */
 static unsigned unused_server(const struct pool *pool)
 {
     for (unsigned i = pool->url.endpoints; i < SERVERS_MAX; i++) {
@@ -219,7 +220,7 @@ unsigned pool_server(struct pool *pool, const struct engine_endpoint *endpoint)
     for (unsigned i = 0; i < pool->servers && found == NOWHERE; i++) {
         /* A sentinel and a server of data never are the same one. */
         if (pool->url.kind == URL_SENTINEL && i < pool->url.endpoints) continue;
-        if (endpoint_is(&pool->server[i]->endpoint, endpoint)) found = i;
+        if (url_endpoint_is(&pool->server[i]->endpoint, endpoint)) found = i;
     }
     const bool is_new = found == NOWHERE;
     if (is_new) found = add_server(pool, endpoint);
@@ -255,16 +256,16 @@ static bool is_news(struct pool *pool, uint64_t now_ns, weir_outage outage)
     pool->told_away = away;
     if (away) atomic_store(&pool->away_at_ns, now_ns);
     atomic_store(&pool->is_away, away);
-    if (away) pool_count(&pool->counts.aways, 1);
+    if (away) pool_count(&pool->counts.outage_count, 1);
     if (away) pool_count(&pool->counts.outages[outage], 1);
     return true;
 }
 
 static void tell(const struct pool *pool, bool news, bool away, const struct server *server, const char *what)
 {
-    char line[PLACE_TEXT_MAX + LINK_WHY_MAX + 2], text[PLACE_TEXT_MAX];
+    char line[ENDPOINT_TEXT_MAX + LINK_WHY_MAX + 2], text[ENDPOINT_TEXT_MAX];
     if (!news || pool->options.changed == NULL) return;
-    if (server != NULL) snprintf(line, sizeof line, "%s: %s", endpoint_text(&server->endpoint, text), what);
+    if (server != NULL) snprintf(line, sizeof line, "%s: %s", url_endpoint_text(&server->endpoint, text), what);
     else snprintf(line, sizeof line, "%s", what);
     pool->options.changed(pool->options.context, away, line);
 }

@@ -25,18 +25,18 @@ enum {
 struct server {
     struct engine_endpoint endpoint;   /* as it is called */
     struct engine_addresses addresses; /* as it was found */
-    _Atomic uint64_t edition;          /* another one when the place is taken over by another server */
+    _Atomic uint64_t edition;          /* another one when the entry is taken over by another server */
     struct breaker breaker;
     _Atomic bool used; /* keys are there */
     bool was_away;     /* it failed, and no question was answered since */
-    bool named;        /* the place is a name, for which addresses are looked up */
+    bool named;        /* the endpoint is a name, for which addresses are looked up */
     bool resolving;
-    _Atomic bool away, trial;     /* what the breaker says, for those who do not want to lock */
+    _Atomic bool away, trial;     /* the breaker's state, to be read without a lock */
     _Atomic uint64_t probe_at_ns; /* so that nobody locks before */
 };
 
 struct pool_counts {
-    _Atomic uint64_t calls, from_engine, from_lease, from_away, commands, connects, late, redirected, aways;
+    _Atomic uint64_t calls, from_engine, from_lease, from_away, commands, connects, late, redirected, outage_count;
     _Atomic uint64_t leased, lease_unused, round_trip_ns, crowded, foreign;
     _Atomic uint64_t outages[WEIR_OUTAGES], round_trips[WEIR_ENGINE_ROUND_TRIPS], round_trip_sum_ns;
 };
@@ -62,7 +62,7 @@ struct pool {
     struct breaker discover;
     uint64_t discover_at_ns;     /* not before, once somebody is known */
     _Atomic uint64_t look_at_ns; /* sentinels: whatever is known */
-    unsigned discover_turn;
+    unsigned discover_next;
     bool told_away;
     _Atomic uint64_t told_at_ns;
     _Atomic bool is_away;
@@ -91,7 +91,7 @@ int pool_open(struct pool **owned, const char *url, const weir_engine_options *o
 void pool_join(struct pool *pool);
 void pool_leave(struct pool *pool); /* the last one closes it */
 
-struct link_greeting pool_greeting(const struct pool *pool, unsigned server);
+struct link_handshake pool_handshake(const struct pool *pool, unsigned server);
 
 /* The server at this endpoint, known or new; NOWHERE when there are too many. */
 unsigned pool_server(struct pool *pool, const struct engine_endpoint *endpoint);
@@ -134,11 +134,11 @@ static inline unsigned pool_owner(const struct pool *pool, unsigned slot)
     return atomic_load_explicit(&pool->slot[at], memory_order_relaxed);
 }
 
-/* May the caller look for who has the keys now? */
+/* May the caller begin a discovery now? */
 bool pool_may_discover(struct pool *pool, uint64_t now_ns);
-bool pool_is_lost(struct pool *pool);       /* nobody is known, and looking for him has failed */
-unsigned pool_candidate(struct pool *pool); /* whom to ask next */
-void pool_seek_failed(struct pool *pool, uint64_t now_ns, const char *why);
+bool pool_is_lost(struct pool *pool);       /* no server is known, and discovery has failed */
+unsigned pool_candidate(struct pool *pool); /* the server to ask next */
+void pool_discovery_failed(struct pool *pool, uint64_t now_ns, const char *why);
 
 /* All slots have this server: it is the primary. */
 void pool_set_primary(struct pool *pool, unsigned server);

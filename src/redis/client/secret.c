@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What all who share an engine have, and their clients have not: a random secret, made by whoever is first.
+   What all who share an engine have, and their clients have not: a random secret, made by the first node.
 
        SET receipts:{weir:} RANDOM NX    then    GET receipts:{weir:}
 

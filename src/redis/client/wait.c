@@ -29,7 +29,7 @@ void weir_engine_batch(weir_engine *engine, weir_engine_ask *asks, size_t n)
     const uint64_t deadline_ns = engine_deadline(engine, now_ns);
     bool turned = false;
     for (size_t at = 0; at < n;) {
-        const size_t room = ITEMS_MAX - engine->count; /* those that wait already keep theirs */
+        const size_t room = CALLS_MAX - engine->count; /* those that wait already keep theirs */
         const size_t end = n - at < room || room == 0 ? n : at + room;
         engine_begin(engine, asks + at, end - at, now_ns, deadline_ns);
         for (; at < end; at++) {

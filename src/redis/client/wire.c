@@ -5,7 +5,7 @@
        functions   FCALL weir_take n key.. limit n..           *8 verdict limit remaining delay retry full taken late
        scripts     EVALSHA sha n key.. weir_take limit n..     the same; EVAL takes the source along
 
-       module      WEIR.LEASE limit key want us [RETURN turn permits unused]     *4 permits turn remaining retry
+       module      WEIR.LEASE limit key want us [RETURN id permits unused]     *4 permits id remaining retry
 
    The module speaks ns, functions and scripts us.  An older engine does not say `late`; what a newer one says behind
    it is passed over.
@@ -79,13 +79,13 @@ static void add_script(struct command *command)
     add(command, script, size);
 }
 
-uint64_t ask_cost(const weir_engine_ask *ask, unsigned i)
+uint64_t wire_cost(const weir_engine_ask *ask, unsigned i)
 {
     if (ask->cost == NULL || ask->costs == 0) return 1;
     return ask->cost[i < ask->costs ? i : ask->costs - 1];
 }
 
-uint64_t ask_actual(const weir_engine_ask *ask, unsigned i)
+uint64_t wire_actual(const weir_engine_ask *ask, unsigned i)
 {
     if (ask->actual == NULL || ask->costs == 0) return 0;
     return ask->actual[i < ask->costs ? i : ask->costs - 1];
@@ -93,15 +93,15 @@ uint64_t ask_actual(const weir_engine_ask *ask, unsigned i)
 
 static void add_costs(struct command *command, const weir_engine_ask *ask)
 {
-    for (unsigned i = 0; i < ask->limit->count; i++) add_number(command, ask_cost(ask, i));
+    for (unsigned i = 0; i < ask->limit->count; i++) add_number(command, wire_cost(ask, i));
 }
 
 static void add_settled(struct command *command, const weir_engine_ask *ask)
 {
     uint64_t cost[WEIR_LIMITS_MAX];
-    for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = ask_cost(ask, i);
+    for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = wire_cost(ask, i);
     add(command, command->receipt, micro_receipt_write(ask->taken, cost, ask->limit->count, command->receipt));
-    for (unsigned i = 0; i < ask->limit->count; i++) add_number(command, ask_actual(ask, i));
+    for (unsigned i = 0; i < ask->limit->count; i++) add_number(command, wire_actual(ask, i));
 }
 
 /* ---- by the module ---- */
@@ -152,7 +152,7 @@ void wire_command(struct command *command, const weir_engine_ask *ask, const str
 
 static void add_returned(struct command *command, const struct engine_lease_command *lease)
 {
-    add_number(command, lease->turn);
+    add_number(command, lease->id);
     add_number(command, lease->permits);
     add_number(command, lease->unused);
 }
@@ -188,13 +188,13 @@ void wire_lease(struct command *command, const struct engine_lease_command *leas
     add_lease(command, lease, way);
 }
 
-bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *turn, uint64_t *permits)
+bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *id, uint64_t *permits)
 {
     if (reply == NULL || reply->type != REDIS_REPLY_ARRAY || reply->elements != LEASE_ANSWERS) return false;
     const redisReply *const granted = reply->element[0], *const name = reply->element[1];
     if (granted->type != REDIS_REPLY_INTEGER || granted->integer < 0 || name->type != REDIS_REPLY_INTEGER) return false;
     *permits = (uint64_t)granted->integer;
-    *turn = (uint64_t)name->integer;
+    *id = (uint64_t)name->integer;
     return *permits <= want;
 }
 
@@ -271,7 +271,7 @@ static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum li
     const bool took = decision->verdict == WEIR_ALLOW && ask->verb != WEIR_ASK_PEEK;
     if (decision->verdict == WEIR_ALLOW && ask->limit->has_schedule && tells_late)
         decision->due.ns = decision->start.ns - times(part[ANSWERS]->integer, unit);
-    decision->charged = took ? ask_cost(ask, 0) : 0;
+    decision->charged = took ? wire_cost(ask, 0) : 0;
     return true;
 }
 

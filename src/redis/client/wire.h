@@ -55,11 +55,11 @@ void wire_lease(struct command *command, const struct engine_lease_command *leas
                 const struct wire_keys *keys, enum link_way way);
 
 /* What was granted of so many.  false: none, an error, or no answer to that. */
-bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *turn, uint64_t *permits);
+bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *id, uint64_t *permits);
 
 /* What limit i of the ask costs; and really was, of a settle. */
-uint64_t ask_cost(const weir_engine_ask *ask, unsigned i);
-uint64_t ask_actual(const weir_engine_ask *ask, unsigned i);
+uint64_t wire_cost(const weir_engine_ask *ask, unsigned i);
+uint64_t wire_actual(const weir_engine_ask *ask, unsigned i);
 
 /* ---- fault.c ---- */
 

@@ -32,7 +32,7 @@ uint64_t gcra_out(const struct micro_cell *cell)
     return has_leases(cell) ? add_capped(cell->word[GCRA_OUT_NEW], cell->word[GCRA_OUT_OLD]) : 0;
 }
 
-/* To a time in the same turn, or its end. */
+/* To a time in the same epoch, or its end. */
 static void drain_to(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
 {
     const uint64_t level = drained(rule, cell->word[GCRA_LEVEL], subtract_to_zero(now, cell->word[GCRA_SEEN]));
@@ -40,30 +40,30 @@ static void drain_to(const struct micro_rule *rule, struct micro_cell *cell, uin
     cell->word[GCRA_SEEN] = now;
 }
 
-/* The turn is over: what was out before it comes back, and what it gave is then old. */
-static void end_turn(const struct micro_rule *rule, struct micro_cell *cell)
+/* The epoch is over: what was out before it comes back, and what it gave is then old. */
+static void end_epoch(const struct micro_rule *rule, struct micro_cell *cell)
 {
-    drain_to(rule, cell, most(cell->word[GCRA_TURN_END], cell->word[GCRA_SEEN]));
+    drain_to(rule, cell, most(cell->word[GCRA_EPOCH_END], cell->word[GCRA_SEEN]));
     cell->word[GCRA_OUT_OLD] = cell->word[GCRA_OUT_NEW];
     cell->word[GCRA_OUT_NEW] = 0;
-    cell->word[GCRA_TURN] = cell->word[GCRA_TURN] + 1;
-    cell->word[GCRA_TURN_END] = cell->word[GCRA_TURN_END] + cell->word[GCRA_LIFETIME];
+    cell->word[GCRA_EPOCH] = cell->word[GCRA_EPOCH] + 1;
+    cell->word[GCRA_EPOCH_END] = cell->word[GCRA_EPOCH_END] + cell->word[GCRA_LIFETIME];
 }
 
 /* Turns in which nothing was out are passed over at once; their names are used up all the same.  Only a name that was
    never ours is as far as the cap. */
 static void pass_turns(struct micro_cell *cell, uint64_t now)
 {
-    const uint64_t lifetime = cell->word[GCRA_LIFETIME], end = cell->word[GCRA_TURN_END];
-    const uint64_t turns = now < end ? 0 : (now - end) / lifetime + 1;
-    cell->word[GCRA_TURN] = add_capped(cell->word[GCRA_TURN], turns);
-    cell->word[GCRA_TURN_END] = end + turns * lifetime;
+    const uint64_t lifetime = cell->word[GCRA_LIFETIME], end = cell->word[GCRA_EPOCH_END];
+    const uint64_t epochs = now < end ? 0 : (now - end) / lifetime + 1;
+    cell->word[GCRA_EPOCH] = add_capped(cell->word[GCRA_EPOCH], epochs);
+    cell->word[GCRA_EPOCH_END] = end + epochs * lifetime;
 }
 
 void gcra_bring(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
 {
     if (has_leases(cell)) {
-        for (int i = 0; i < 2 && cell->word[GCRA_TURN_END] <= now && gcra_out(cell) != 0; i++) end_turn(rule, cell);
+        for (int i = 0; i < 2 && cell->word[GCRA_EPOCH_END] <= now && gcra_out(cell) != 0; i++) end_epoch(rule, cell);
         pass_turns(cell, now);
     }
     drain_to(rule, cell, now);
@@ -74,7 +74,7 @@ uint64_t gcra_time_to(const struct micro_rule *rule, const struct micro_cell *ce
     if (!has_leases(cell)) return divide_ceil(subtract_to_zero(cell->word[GCRA_LEVEL], level), rule->per);
     struct micro_cell then = *cell;
     const uint64_t now = cell->word[GCRA_SEEN];
-    while (multiply_capped(gcra_out(&then), rule->permit) > level) end_turn(rule, &then);
+    while (multiply_capped(gcra_out(&then), rule->permit) > level) end_epoch(rule, &then);
     const uint64_t more = subtract_to_zero(then.word[GCRA_LEVEL], level);
     return add_capped(then.word[GCRA_SEEN] - now, divide_ceil(more, rule->per));
 }
@@ -92,9 +92,9 @@ static bool set_back(struct micro_cell *cell, uint64_t now)
     cell->word[GCRA_SEEN] = cell->word[GCRA_SEEN] - back;
     if (!has_leases(cell)) return back != 0;
     cell->word[GCRA_LIFETIME] = least(most(cell->word[GCRA_LIFETIME], 1), MICRO_LIFETIME_MAX);
-    cell->word[GCRA_TURN_END] =
-        least(subtract_to_zero(cell->word[GCRA_TURN_END], back), now + cell->word[GCRA_LIFETIME]);
-    cell->word[GCRA_TURN] = cell->word[GCRA_TURN] % MICRO_MOST; /* so does a number that was never ours */
+    cell->word[GCRA_EPOCH_END] =
+        least(subtract_to_zero(cell->word[GCRA_EPOCH_END], back), now + cell->word[GCRA_LIFETIME]);
+    cell->word[GCRA_EPOCH] = cell->word[GCRA_EPOCH] % MICRO_MOST; /* so does a number that was never ours */
     return back != 0;
 }
 

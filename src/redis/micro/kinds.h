@@ -80,11 +80,11 @@ enum {
     GCRA_SEEN,  /* us; the others are as they were then */
     GCRA_LEVEL, /* ticks */
     GCRA_WORDS, /* the rest only once there was a lease: */
-    GCRA_TURN = GCRA_WORDS,
-    GCRA_TURN_END, /* us, when the turn before is taken back */
-    GCRA_LIFETIME, /* us */
-    GCRA_OUT_NEW,  /* permits in leases of this turn ... */
-    GCRA_OUT_OLD,  /* ... and of the one before */
+    GCRA_EPOCH = GCRA_WORDS,
+    GCRA_EPOCH_END, /* us, when the epoch before is taken back */
+    GCRA_LIFETIME,  /* us */
+    GCRA_OUT_NEW,   /* permits in leases of this epoch ... */
+    GCRA_OUT_OLD,   /* ... and of the one before */
     GCRA_LEASE_WORDS
 };
 

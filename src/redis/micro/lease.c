@@ -2,22 +2,23 @@
    Permits that nodes take along, kept beside the level of a gcra cell.
 
    A lease is charged at once, level += L, and its L permits count as out.  While they are out the level does not drain
-   below them: who holds them may spend them all at once, at any time, as if he had just taken them.  Without that hold
+   below them: their node may spend them all at once, at any time, as if it had just taken them.  Without that hold
    a bucket would fill up beside a lease and let a whole burst through, and the lease besides.
 
    When is a lease over?  Its node stops before sent + lifetime on its own clock; the engine got the request after it
-   was sent, so from granted + lifetime on nothing of it is spent.  Leases are not remembered one by one, but by turns:
+   was sent, so from granted + lifetime on nothing of it is spent.  Leases are not remembered one by one, but by epochs:
 
-       turn t            turn t+1          turn t+2
+       epoch t           epoch t+1         epoch t+2
        |---- lifetime ---|---- lifetime ---|
           ^ granted: new | old             | taken back
 
-   so each is taken back between one and two lifetimes after it was granted, never before.  At the end of a turn the
+   so each is taken back between one and two lifetimes after it was granted, never before.  At the end of an epoch the
    hold comes first, as of that moment: what was spent just before still drains.  That works later all the same, so a
    key that nobody touches needs no timer.
 
-   Turns have names that never come again, not even after the key was forgotten: the first is the time.  A return of a
-   turn that is over is a node's that was slow; what it gives back has been taken back.
+   The number of an epoch, which is the id of its leases, never comes again, not even after the key was forgotten: the
+   first is the time.  A return of an epoch that is over is from a node that was slow; what it returns has been taken
+   back.
 
    The bound, burst + rate * t in any window t: let F be a bucket that knows only what was really spent.  Then at all
    times F + what may still be spent of leases <= level: a lease adds L to both sides, spending moves a permit within
@@ -36,7 +37,7 @@ bool micro_leases(const struct micro_plan *plan)
     return plan->count == 1 && plan->rule[0].kind == MICRO_GCRA && plan->rule[0].burst >= BURST_LEAST;
 }
 
-/* The longer lifetime holds while anything is out; with nothing out a turn of the new one begins. */
+/* The longer lifetime holds while anything is out; with nothing out an epoch of the new one begins. */
 static void note_lifetime(struct micro_cell *cell, uint64_t now, uint64_t lifetime)
 {
     uint64_t *word = cell->word;
@@ -47,8 +48,8 @@ static void note_lifetime(struct micro_cell *cell, uint64_t now, uint64_t lifeti
     } else if (gcra_out(cell) != 0) {
         word[GCRA_LIFETIME] = most(word[GCRA_LIFETIME], lifetime);
     } else if (word[GCRA_LIFETIME] != lifetime) {
-        word[GCRA_TURN] = word[GCRA_TURN] + 1;
-        word[GCRA_TURN_END] = now + lifetime;
+        word[GCRA_EPOCH] = word[GCRA_EPOCH] + 1;
+        word[GCRA_EPOCH_END] = now + lifetime;
         word[GCRA_LIFETIME] = lifetime;
     }
 }
@@ -76,13 +77,13 @@ void micro_lease_take(const struct micro_plan *plan, struct micro_state *state, 
         cell->word[GCRA_LEVEL] = cell->word[GCRA_LEVEL] + permits * rule->permit;
         cell->word[GCRA_OUT_NEW] = cell->word[GCRA_OUT_NEW] + permits;
         lease->permits = permits;
-        lease->turn = cell->word[GCRA_TURN];
+        lease->id = cell->word[GCRA_EPOCH];
         lease->changed = true;
     }
     tell(rule, cell, at, lease);
 }
 
-void micro_lease_return(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t turn,
+void micro_lease_return(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t id,
                         uint64_t permits, uint64_t unused, struct micro_lease *lease)
 {
     const struct micro_rule *rule = &plan->rule[0];
@@ -92,8 +93,8 @@ void micro_lease_return(const struct micro_plan *plan, struct micro_state *state
     if (!micro_leases(plan)) return;
     lease->changed = micro_prepare(plan, state, at);
     const bool leased = cell->words == GCRA_LEASE_WORDS;
-    const bool is_new = leased && turn == cell->word[GCRA_TURN];
-    const bool is_old = leased && turn + 1 == cell->word[GCRA_TURN];
+    const bool is_new = leased && id == cell->word[GCRA_EPOCH];
+    const bool is_old = leased && id + 1 == cell->word[GCRA_EPOCH];
     if (is_new || is_old) {
         uint64_t *out = &cell->word[is_new ? GCRA_OUT_NEW : GCRA_OUT_OLD];
         lease->permits = least(permits, *out);

@@ -186,7 +186,7 @@ static void forget_oldest(const struct one *one, uint64_t permits)
     const uint64_t gone = permits == 0 ? 0 : first(one, has_more, permits);
     word[LOG_GONE] = (word[LOG_GONE] + permits) & SUM_MASK;
     word[LOG_FIRST] = gone == word[LOG_COUNT] ? 0 : slot_of(one->cell, gone);
-    word[LOG_COUNT] = least(word[LOG_COUNT] - gone, one->rule->burst); /* more has only who was damaged */
+    word[LOG_COUNT] = least(word[LOG_COUNT] - gone, one->rule->burst); /* only a damaged one has more */
 }
 
 static void enter(const struct one *one, uint64_t now, uint64_t permits)

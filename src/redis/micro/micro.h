@@ -182,7 +182,7 @@ bool micro_receipt_read(const char *text, size_t size, uint64_t *taken, uint64_t
 
 struct micro_lease {
     uint64_t permits;   /* 0: none now; of a return: as many as were still known to be out */
-    uint64_t turn;      /* its name for micro_return */
+    uint64_t id;        /* its name for micro_return */
     uint64_t remaining; /* for others */
     uint64_t retry;     /* us until one permit passes; 0: now */
     uint64_t idle;      /* us since 1970 */
@@ -195,7 +195,7 @@ bool micro_leases(const struct micro_plan *); /* may there be any? */
 void micro_lease_take(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t want, uint64_t lifetime,
                       struct micro_lease *);
 /* A lease of so many permits is over, and of them these were not spent.  Ignored once its time is over. */
-void micro_lease_return(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t turn, uint64_t permits,
+void micro_lease_return(const struct micro_plan *, struct micro_state *, uint64_t now, uint64_t id, uint64_t permits,
                         uint64_t unused, struct micro_lease *);
 
 #endif

@@ -72,7 +72,7 @@ static uint64_t fixed_full(const struct one *one, uint64_t now)
     return subtract_to_zero(one->cell->word[END], now);
 }
 
-/* Windows do not overlap, so who started in this one was counted in it; a block only has an end. */
+/* Windows do not overlap, so a call that started in this one was counted in it; a block only has an end. */
 static void fixed_give_back(const struct one *one, uint64_t now, uint64_t taken, uint64_t charged, uint64_t unused)
 {
     uint64_t *word = one->cell->word;

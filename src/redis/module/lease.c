@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    WEIR.LEASE and WEIR.RETURN: permits that a node takes along.
 
-       *4  :permits  :turn  :remaining  :retry_us
+       *4  :permits  :id  :remaining  :retry_us
 
    A lease that is returned and one that is taken in its stead are one step. */
 #include "redis/module/store.h"
@@ -13,21 +13,20 @@ enum { ANSWERS = 4 };
 
 struct returned {
     bool is;
-    uint64_t turn, permits, unused;
+    uint64_t id, permits, unused;
 };
 
 static bool read_question(const struct call *call, struct question *question, int *at)
 {
     if (!question_read(call, question, at)) return false;
     if (micro_leases(question->plan)) return true;
-    return call_refuse(call,
-                       "WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example "
-                       "10000/s burst=20000");
+    return call_refuse(call, "WEIRLIMIT a lease needs one gcra limit with a burst of 16 or more; for example "
+                             "10000/s burst=20000");
 }
 
 static bool read_returned(const struct call *call, int *at, struct returned *returned)
 {
-    if (!question_number(call, *at, "the turn of the lease", &returned->turn) ||
+    if (!question_number(call, *at, "the id of the lease", &returned->id) ||
         !question_number(call, *at + 1, "how many permits it had", &returned->permits) ||
         !question_number(call, *at + 2, "how many of them were not spent", &returned->unused))
         return false;
@@ -61,7 +60,7 @@ static void answer(const struct call *call, const struct micro_lease *lease)
 {
     call->engine->reply_with_array(call->context, ANSWERS);
     call_integer(call, lease->permits);
-    call_integer(call, lease->turn);
+    call_integer(call, lease->id);
     call_integer(call, lease->remaining);
     call_integer(call, lease->retry);
 }
@@ -77,7 +76,7 @@ void lease_run(const struct call *call)
         return;
     const uint64_t now = clock_read(&call->module->clock, call->engine);
     if (returned.is) {
-        micro_lease_return(question.plan, &store.state, now, returned.turn, returned.permits, returned.unused, &back);
+        micro_lease_return(question.plan, &store.state, now, returned.id, returned.permits, returned.unused, &back);
     }
     micro_lease_take(question.plan, &store.state, now, want, lifetime, &lease);
     if (lease.changed || back.changed) store_write(&store, lease.idle);
@@ -96,7 +95,7 @@ void return_run(const struct call *call)
         !question_ends(call, at, return_example) || !store_open(&store, call, &question, false))
         return;
     const uint64_t now = clock_read(&call->module->clock, call->engine);
-    micro_lease_return(question.plan, &store.state, now, returned.turn, returned.permits, returned.unused, &back);
+    micro_lease_return(question.plan, &store.state, now, returned.id, returned.permits, returned.unused, &back);
     if (back.changed) store_write(&store, back.idle);
     else store_close(&store);
     call_integer(call, back.permits != 0); /* what changed otherwise is the clock's doing */

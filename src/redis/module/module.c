@@ -73,9 +73,9 @@ static const struct command commands[] = {
     {"weir.forget", on_forget, -3, "write fast getkeys-api", 2, true,
      "Begins anew.  WEIR.FORGET limit key [AND key]..."},
     {"weir.lease", on_lease, -5, "write deny-oom fast", 2, false,
-     "Permits to take along.  WEIR.LEASE limit key want lifetime_us [RETURN turn permits unused]"},
+     "Permits to take along.  WEIR.LEASE limit key want lifetime_us [RETURN id permits unused]"},
     {"weir.return", on_return, 6, "write fast", 2, false,
-     "Brings back what was not spent.  WEIR.RETURN limit key turn permits unused"},
+     "Brings back what was not spent.  WEIR.RETURN limit key id permits unused"},
     {"cl.throttle", on_throttle, -1, "write deny-oom fast", 1, false,
      "As redis-cell has it.  CL.THROTTLE key max_burst count period [quantity]"},
 };
@@ -97,7 +97,7 @@ static bool tell_more(const struct engine *engine, struct RedisModuleCommand *ma
         spec[i].find.range.step = 1;
     }
     if (command->joins) {
-        spec[1].notes = "and behind each further AND";
+        spec[1].notes = "and after each further AND";
         spec[1].flags |= ENGINE_KEY_INCOMPLETE;
         spec[1].begin_type = ENGINE_BEGIN_KEYWORD;
         spec[1].begin.keyword.word = "AND";

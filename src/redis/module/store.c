@@ -70,11 +70,11 @@ static bool refuse_value(struct store *store, unsigned at, const char *bytes, si
     key_shown(store, at, shown);
     store_close(store);
     if (format <= MICRO_FORMAT) {
-        return call_refuse(store->call, "WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s", shown);
+        return call_refuse(store->call, "WEIRVALUE a state of weir, but damaged; to start afresh: DEL %s", shown);
     }
     return call_refuse(store->call,
                        "WEIRVALUE a state of a newer weir: format %u, and weir " WEIR_VERSION
-                       " reads %d; to begin anew: DEL %s",
+                       " reads %d; to start afresh: DEL %s",
                        format, MICRO_FORMAT, shown);
 }
 

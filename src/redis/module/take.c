@@ -68,10 +68,10 @@ static bool read_option(const struct call *call, struct question *question, int 
     if (call_is(call, option, "WAIT")) {
         if (question->plan->count != 1)
             return call_refuse(call,
-                               "WEIRARG WAIT is for one limit; these are %u: ask without it, and again after "
-                               "the retry that is told",
+                               "WEIRARG WAIT is for one limit; these are %u: leave it out, and try again after the "
+                               "retry time of the reply",
                                question->plan->count);
-        return question_number(call, (*at)++, "us behind WAIT", &question->ask.wait);
+        return question_number(call, (*at)++, "us after WAIT", &question->ask.wait);
     }
     return call_refuse(call, "WEIRARG expected COST n ... once, PEEK, or WAIT us, not \"%s\"; for example %s",
                        call_shown(call, option, shown), take_example);
@@ -138,8 +138,9 @@ static bool read_receipt(const struct call *call, const struct question *questio
     if (count != 0)
         return call_refuse(call, "WEIRARG the receipt \"%s\" is of %u limits, and these are %u",
                            call_shown(call, at, shown), count, question->plan->count);
-    return call_refuse(call, "WEIRARG expected the receipt of a take, its seventh answer, not \"%s\"; for example %s",
-                       call_shown(call, at, shown), settle_example);
+    return call_refuse(
+        call, "WEIRARG expected the receipt of a take, the seventh value of its reply, not \"%s\"; for example %s",
+        call_shown(call, at, shown), settle_example);
 }
 
 void settle_run(const struct call *call)

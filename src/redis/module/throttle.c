@@ -3,8 +3,8 @@
 
        *5  :limited, 0 or 1  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until full
 
-   Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
-   below one ms, and forgets keys up to one ms early.
+   Seconds are rounded up, so that a client that waits that long has waited long enough; redis-cell drops what is left
+   of them below one ms, and forgets keys up to one ms early.
 
    Nothing is allocated. */
 #include "plan/throttle.h"

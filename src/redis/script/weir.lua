@@ -20,7 +20,7 @@
 -- read.  src/redis/micro says the same in C for the module, line by line, and a test asks both the same million
 -- questions.
 --
--- The value of a key is the module's, too, so both may take turns: little endian words of 64 bits,
+-- The value of a key is the module's, too, so both may be used in alternation: little endian words of 64 bits,
 --
 --     "weir" 1 n 0 0 | kind + 256 * words, per, word, word... | the next limit's |      gone when all is full again
 --
@@ -34,8 +34,8 @@
 --     weir_charge  keys  limit cost...                      the same; takes whatever the balance
 --     weir_settle  keys  limit taken:cost... actual...      1
 --     weir_forget  keys                                     how many there were
---     weir_lease   key   limit want lifetime_us [turn permits unused]      permits turn remaining retry
---     weir_return  key   limit turn permits unused          1, or 0 when its time was over
+--     weir_lease   key   limit want lifetime_us [id permits unused]      permits id remaining retry
+--     weir_return  key   limit id permits unused          1, or 0 when its time was over
 --     weir_version                                             its version, the format of its values, its limits
 --
 -- From here on: numbers; the text of a limit; from it the numbers of a rule; what each kind of limit answers; several
@@ -255,10 +255,10 @@ local function read_option()
     local from, name, behind = at, match(text, '^(%l[%l-]*)()', at)
     local option = OPTIONS[name or '']
     if not option then mistake(from, 'expected an option of an engine, or ";"; for example 10/s burst=20; 1000/h') end
-    if limit.column[name] then mistake(from, name .. ' is said twice') end
+    if limit.column[name] then mistake(from, name .. ' is given twice') end
     at, limit.column[name], limit[name] = behind, from, true
     if not option[1] then return end
-    if sub(text, at, at) ~= '=' then mistake(at, 'expected "=" and a value behind ' .. name) end
+    if sub(text, at, at) ~= '=' then mistake(at, 'expected "=" and a value after ' .. name) end
     at = at + 1
     limit[name], limit[name .. '_parts'] = option[1]()
 end
@@ -426,7 +426,7 @@ end
 COMPILE['fixed-window'] = function(rule)
     compile_window(rule)
     if limit.block == 0 then
-        refuse('block', 'block is above 0; to block nobody leave it out; for example block=1min')
+        refuse('block', 'block is above 0; leave it out for no blocking; for example block=1min')
     end
     rule.block = limit.block and us_up('block', limit.block, limit.block_parts) or 0
 end
@@ -526,10 +526,10 @@ local function foreign(key, value)
         fail('WEIRVALUE what is at %s was not written by weir: expected nothing, or a state of a limit; use another '
             .. 'key, for example weir:user:42', shown(key))
     elseif version <= FORMAT then
-        fail('WEIRVALUE a state of weir, but damaged; to begin anew: DEL %s', shown(key))
+        fail('WEIRVALUE a state of weir, but damaged; to start afresh: DEL %s', shown(key))
     end
-    fail('WEIRVALUE a state of a newer weir: format %d, and weir %s reads %d; to begin anew: DEL %s', version, VERSION,
-        FORMAT, shown(key))
+    fail('WEIRVALUE a state of a newer weir: format %d, and weir %s reads %d; to start afresh: DEL %s',
+        version, VERSION, FORMAT, shown(key))
 end
 
 -- none and unlimited remember nothing.
@@ -543,11 +543,11 @@ function plain.full() return 0 end
 
 plain.idle = plain.full
 
--- ---- gcra: seen, level; and once there were leases: turn, turn_end, lifetime, new, old ----
+-- ---- gcra: seen, level; and once there were leases: epoch, epoch_end, lifetime, new, old ----
 
 local gcra = {refuse = nothing}
 
--- Permits in leases: those of this turn and of the one before.
+-- Permits in leases: those of this epoch and of the one before.
 local function leased(cell)
     return cell[1] == GCRA + WORDS_7 and min(cell[8] + cell[9], MOST) or 0
 end
@@ -559,7 +559,7 @@ local function drain_to(rule, cell, now)
     cell[3] = now
 end
 
-local function end_turn(rule, cell)
+local function end_epoch(rule, cell)
     drain_to(rule, cell, max(cell[6], cell[3]))
     cell[5], cell[6] = cell[5] + 1, cell[6] + cell[7]
     cell[8], cell[9] = 0, cell[8]
@@ -568,11 +568,11 @@ end
 local function bring(rule, cell, now)
     if cell[1] == GCRA + WORDS_7 then
         for _ = 1, 2 do
-            if cell[6] <= now and leased(cell) ~= 0 then end_turn(rule, cell) end
+            if cell[6] <= now and leased(cell) ~= 0 then end_epoch(rule, cell) end
         end
         if now >= cell[6] then
-            local turns = divide(now - cell[6], cell[7]) + 1
-            cell[5], cell[6] = min(cell[5] + turns, MOST), cell[6] + turns * cell[7]
+            local epochs = divide(now - cell[6], cell[7]) + 1
+            cell[5], cell[6] = min(cell[5] + epochs, MOST), cell[6] + epochs * cell[7]
         end
     end
     drain_to(rule, cell, now)
@@ -590,7 +590,7 @@ local function time_to(rule, cell, level)
     local then_cell = cell
     if cell[1] ~= GCRA + WORDS_2 and leased(cell) > 0 then
         then_cell = {unpack(cell)}
-        while times(leased(then_cell), rule.permit) > level do end_turn(rule, then_cell) end
+        while times(leased(then_cell), rule.permit) > level do end_epoch(rule, then_cell) end
     end
     local above = then_cell[4] - level
     return then_cell[3] - cell[3] + (above > 0 and divide_up(above, rule.per) or 0)
@@ -903,7 +903,7 @@ end
 
 fixed.idle = fixed.full
 
--- Windows do not overlap, so who started in this one was counted in it; a block only has an end.
+-- Windows do not overlap, so a call that started in this one was counted in it; a block only has an end.
 function fixed.give(rule, cell, now, taken, charged, unused)
     local here = now < cell[3] and taken < cell[3] and cell[3] - taken <= rule.period
     local blocked = rule.block ~= 0 and cell[4] > rule.burst
@@ -1111,7 +1111,7 @@ local function forget_oldest(rule, cell, permits)
     local gone = permits == 0 and 0 or first(cell, has_more, permits)
     cell[5] = (cell[5] + permits) % SUMS
     cell[7] = gone == cell[8] and 0 or slot_of(cell, gone)
-    cell[8] = min(cell[8] - gone, rule.burst) -- more has only who was damaged
+    cell[8] = min(cell[8] - gone, rule.burst) -- only a damaged one has more
 end
 
 -- In order: where the clock went back, at the newest one's time.  What is out of sight goes.
@@ -1637,7 +1637,7 @@ local function read_options(args, from)
     return peek
 end
 
--- A delay is rounded up: who waits starts within a us, and has begun to drain before its end.
+-- A delay is rounded up: a call that waits starts within a us, and has begun to drain before its end.
 local function answer(delay, late, tightest, remaining)
     local taken = now + max(delay - 1, 0)
     return {'allow', tightest - 1, remaining, delay, 0, full_of(tightest), taken, late}
@@ -1774,36 +1774,36 @@ end
 local function begin_lease(keys, args)
     plan = plan_of(args[1])
     if #plan ~= 1 or plan[1].kind ~= GCRA or plan[1].burst < LEASE_SHARE * LEASE_LEAST then
-        fail('WEIRLIMIT there are leases of one limit by gcra with a burst of 16 or more only; for example ' ..
+        fail('WEIRLIMIT a lease needs one gcra limit with a burst of 16 or more; for example ' ..
             '10000/s burst=20000')
     end
     return plan[1]
 end
 
--- turn permits unused, or nothing.
+-- id permits unused, or nothing.
 local function read_returned(args, from)
-    local turn = number_of(args[from], 'the turn of the lease')
+    local id = number_of(args[from], 'the id of the lease')
     local permits = number_of(args[from + 1], 'how many permits it had')
     local unused = number_of(args[from + 2], 'how many of them were not spent')
     check_end(args, from + 3)
     if unused > permits then
         fail('WEIRARG expected at most %.0f permits that were not spent, not %.0f', permits, unused)
     end
-    return {turn, permits, unused}
+    return {id, permits, unused}
 end
 
 -- true: it was still known.
 local function take_back(rule, cell, returned)
-    local turn, permits, unused = returned[1], returned[2], returned[3]
-    local at_word = turn == cell[5] and 8 or 9
-    if cell[1] ~= GCRA + WORDS_7 or (at_word == 9 and turn + 1 ~= cell[5]) then return false end
+    local id, permits, unused = returned[1], returned[2], returned[3]
+    local at_word = id == cell[5] and 8 or 9
+    if cell[1] ~= GCRA + WORDS_7 or (at_word == 9 and id + 1 ~= cell[5]) then return false end
     permits = min(permits, cell[at_word])
     cell[4] = max(cell[4] - times(min(unused, permits), rule.permit), 0)
     cell[at_word] = cell[at_word] - permits
     return permits ~= 0
 end
 
--- The longer lifetime holds while anything is out; with nothing out a turn of the new one begins.
+-- The longer lifetime holds while anything is out; with nothing out an epoch of the new one begins.
 local function note_lifetime(cell, lifetime)
     if cell[1] ~= GCRA + WORDS_7 then
         cell[1], cell[5], cell[6], cell[7], cell[8], cell[9] = GCRA + WORDS_7, now, now + lifetime, lifetime, 0, 0
@@ -1836,9 +1836,9 @@ local function lease(keys, args)
         changed = take_back(rule, cells[1], returned) or changed
         gcra.adapt(rule, cells[1], now) -- as the next call would
     end
-    local permits, turn = grant(rule, cells[1], want, lifetime)
+    local permits, id = grant(rule, cells[1], want, lifetime)
     if changed or permits > 0 then write(keys, idle_at()) end
-    return {permits, turn, gcra.room(rule, cells[1], now), time_to(rule, cells[1], rule.top - rule.permit)}
+    return {permits, id, gcra.room(rule, cells[1], now), time_to(rule, cells[1], rule.top - rule.permit)}
 end
 
 local function give_lease_back(keys, args)

@@ -56,20 +56,20 @@ static bool read_listen_address(struct read *read, const struct where *where, co
 {
     static const char expected[] = "expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
                                    "localhost:9347, 127.0.0.1:9347 or [::1]:9347";
-    if (!is_text(read, where, value, expected)) return false;
+    if (!value_is_text(read, where, value, expected)) return false;
     const struct slice text = value->text;
     size_t colon = text.size;
     while (colon != 0 && text.bytes[colon - 1] != ':') colon--;
     const bool good = colon != 0 && is_port(slice_from(text, colon)) && is_host((struct slice){text.bytes, colon - 1});
-    if (!good && !slice_is(text, slice_of("none"))) return wrong(read, where, value, expected);
+    if (!good && !slice_is(text, slice_of("none"))) return value_wrong(read, where, value, expected);
     return value_text(read, where, value, into);
 }
 
 static bool read_unix(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     static const char expected[] = "expected a path of at most 107 bytes; for example /run/weir/weir.sock";
-    if (!is_text(read, where, value, expected)) return false;
-    if (value->text.size > UNIX_PATH_MAX) return wrong(read, where, value, expected);
+    if (!value_is_text(read, where, value, expected)) return false;
+    if (value->text.size > UNIX_PATH_MAX) return value_wrong(read, where, value, expected);
     return value_text(read, where, value, into);
 }
 
@@ -77,13 +77,13 @@ static bool read_mode(struct read *read, const struct where *where, const struct
 {
     static const char expected[] = "expected a mode in octal digits, to read and write; for example \"0660\"";
     unsigned *mode = into, bits = 0;
-    if (!is_text(read, where, value, expected)) return false;
+    if (!value_is_text(read, where, value, expected)) return false;
     for (size_t i = 0; i < value->text.size; i++) {
         const char c = value->text.bytes[i];
-        if (c < '0' || c > '7' || i == MODE_DIGITS) return wrong(read, where, value, expected);
+        if (c < '0' || c > '7' || i == MODE_DIGITS) return value_wrong(read, where, value, expected);
         bits = bits << 3 | (unsigned)(c - '0');
     }
-    if (bits == 0 || (bits & ~0666U) != 0) return wrong(read, where, value, expected);
+    if (bits == 0 || (bits & ~0666U) != 0) return value_wrong(read, where, value, expected);
     *mode = bits;
     return true;
 }
@@ -92,10 +92,11 @@ static bool read_hosts(struct read *read, const struct where *where, const struc
 {
     static const char expected[] = "expected a list of up to 32 names; for example [weir.example]";
     struct config *config = into;
-    if (value->kind != NODE_LIST || value->count > CONFIG_HOSTS_MAX) return wrong(read, where, value, expected);
+    if (value->kind != NODE_LIST || value->count > CONFIG_HOSTS_MAX) return value_wrong(read, where, value, expected);
     for (const struct node *host = value->first; host != NULL; host = host->next) {
         if (host->kind != NODE_TEXT || !is_host(host->text) || host->text.size == 0)
-            return wrong(read, where, host, "expected a name or an address without a port; for example weir.example");
+            return value_wrong(read, where, host,
+                               "expected a name or an address without a port; for example weir.example");
         if (!value_text(read, where, host, &config->hosts[config->host_count])) return false;
         config->host_count++;
     }
@@ -106,14 +107,14 @@ static bool read_connections(struct read *read, const struct where *where, const
 {
     const uint64_t *number = into;
     if (!value_count(read, where, value, into)) return false;
-    return *number <= CONNECTIONS_MAX ? true : wrong(read, where, value, "expected up to 1,000,000 connections");
+    return *number <= CONNECTIONS_MAX ? true : value_wrong(read, where, value, "expected up to 1,000,000 connections");
 }
 
 static bool read_idle(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     const uint64_t *ns = into;
     if (!value_time(read, where, value, into)) return false;
-    return *ns >= SECOND_NS ? true : wrong(read, where, value, "expected 1s or more; for example 5min");
+    return *ns >= SECOND_NS ? true : value_wrong(read, where, value, "expected 1s or more; for example 5min");
 }
 
 static bool read_settle(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -121,7 +122,7 @@ static bool read_settle(struct read *read, const struct where *where, const stru
     const uint64_t *ns = into;
     if (!value_time(read, where, value, into)) return false;
     const bool fits = *ns >= 60 * SECOND_NS && *ns <= SECOND_NS * 86400 * 7;
-    return fits || wrong(read, where, value, "expected 1min to 7d; for example 15min");
+    return fits || value_wrong(read, where, value, "expected 1min to 7d; for example 15min");
 }
 
 static bool read_public(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -129,8 +130,7 @@ static bool read_public(struct read *read, const struct where *where, const stru
     bool *is = into;
     *is = value->kind == NODE_TEXT && slice_is(value->text, slice_of("without-password"));
     if (*is) return true;
-    return wrong(read, where, value,
-                 "expected without-password, which says that a public address may be used by anybody");
+    return value_wrong(read, where, value, "expected without-password, which lets anyone use a public address");
 }
 
 static bool read_when_full(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -142,14 +142,14 @@ static bool read_when_full(struct read *read, const struct where *where, const s
         *when_full = (weir_when_full)i;
         return true;
     }
-    return wrong(read, where, value, "expected inherit, evict, deny or allow");
+    return value_wrong(read, where, value, "expected inherit, evict, deny or allow");
 }
 
 static bool read_keys(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     const uint64_t *number = into;
     if (!value_count(read, where, value, into)) return false;
-    return *number <= KEYS_MAX ? true : wrong(read, where, value, "expected up to 17,179,869,184 keys");
+    return *number <= KEYS_MAX ? true : value_wrong(read, where, value, "expected up to 17,179,869,184 keys");
 }
 
 static bool read_wide(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -157,7 +157,7 @@ static bool read_wide(struct read *read, const struct where *where, const struct
     const uint64_t *bytes = into;
     if (!value_bytes(read, where, value, into)) return false;
     if (*bytes >= WIDE_LEAST && *bytes <= WIDE_MOST) return true;
-    return wrong(read, where, value, "expected 1MiB to 16384GiB; for example 256MiB");
+    return value_wrong(read, where, value, "expected 1MiB to 16384GiB; for example 256MiB");
 }
 
 static bool read_threads(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -166,7 +166,7 @@ static bool read_threads(struct read *read, const struct where *where, const str
     uint64_t number;
     if (!value_count(read, where, value, &number)) return false;
     *threads = (unsigned)number;
-    return number <= CONFIG_THREADS_MAX ? true : wrong(read, where, value, "expected 1 to 64 threads");
+    return number <= CONFIG_THREADS_MAX ? true : value_wrong(read, where, value, "expected 1 to 64 threads");
 }
 
 /* Beside password_file, or the other way round. */
@@ -176,7 +176,7 @@ static bool is_second(struct read *read, const struct where *where, const struct
     const struct slice name = where->name;
     const int size = (int)(slice_is(slice_from(name, name.size - 5), slice_of("_file")) ? name.size - 5 : name.size);
     snprintf(message, sizeof message, "expected %.*s or %.*s_file, not both", size, name.bytes, size, name.bytes);
-    return wrong(read, where, value, message);
+    return value_wrong(read, where, value, message);
 }
 
 static bool read_secret(struct read *read, const struct where *where, const struct node *value,
@@ -184,8 +184,8 @@ static bool read_secret(struct read *read, const struct where *where, const stru
 {
     static const char expected[] =
         "expected a password of up to 512 bytes; quote it where it looks like something else";
-    if (!is_text(read, where, value, expected)) return false;
-    if (value->text.size > ACCESS_SECRET_MAX) return wrong(read, where, value, expected);
+    if (!value_is_text(read, where, value, expected)) return false;
+    if (value->text.size > ACCESS_SECRET_MAX) return value_wrong(read, where, value, expected);
     return value_text(read, where, value, &secrets->text[secrets->count++]);
 }
 
@@ -196,7 +196,7 @@ static bool read_password(struct read *read, const struct where *where, const st
     read->config->password_in_config = true;
     if (value->kind != NODE_LIST) return read_secret(read, where, value, secrets);
     if (value->count == 0 || value->count > ACCESS_SECRETS) {
-        return wrong(read, where, value, "expected one password, or two that are both valid: [NEW, OLD]");
+        return value_wrong(read, where, value, "expected one password, or two that are both valid: [NEW, OLD]");
     }
     for (const struct node *secret = value->first; secret != NULL; secret = secret->next) {
         if (!read_secret(read, where, secret, secrets)) return false;
@@ -208,12 +208,12 @@ static bool read_password_file(struct read *read, const struct where *where, con
 {
     char message[256];
     struct config_secrets *secrets = into;
-    if (!is_text(read, where, value, "expected a file's name; for example /etc/weir/password")) return false;
+    if (!value_is_text(read, where, value, "expected a file's name; for example /etc/weir/password")) return false;
     if (secrets->count != 0) return is_second(read, where, value);
     const char *problem = secret_read(value->text.bytes, secrets->text, ACCESS_SECRETS, &secrets->count);
     if (problem == NULL) return true;
     snprintf(message, sizeof message, " %s", problem);
-    return wrong_text(read, where, value, "", value->text, message);
+    return value_wrong_text(read, where, value, "", value->text, message);
 }
 
 static bool read_texts(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -222,7 +222,7 @@ static bool read_texts(struct read *read, const struct where *where, const struc
     const bool on = value->kind == NODE_TEXT && slice_is(value->text, slice_of("on"));
     *texts = on ? CONFIG_TEXTS_ON : CONFIG_TEXTS_OFF;
     if (on || (value->kind == NODE_TEXT && slice_is(value->text, slice_of("off")))) return true;
-    return wrong(read, where, value, "expected on or off: whether requests may bring a limit of their own");
+    return value_wrong(read, where, value, "expected on or off: whether requests may bring a limit of their own");
 }
 
 /* ---- maps of settings ---- */
@@ -236,7 +236,7 @@ static bool read_tls(struct read *read, const struct where *where, const struct 
     const struct config *config = into;
     if (!MAP_READ(read, where, value, fields, into)) return false;
     if (config->tls_certificate != NULL && config->tls_key != NULL) return true;
-    return wrong(read, where, value, "expected both: {certificate: FILE, key: FILE}");
+    return value_wrong(read, where, value, "expected both: {certificate: FILE, key: FILE}");
 }
 
 static bool read_listen(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -272,9 +272,9 @@ static bool read_refused(struct read *read, const struct where *where, const str
 {
     weir_plan plan;
     weir_error error = {0};
-    if (!is_text(read, where, value, "expected how many, at most; for example 10/s")) return false;
+    if (!value_is_text(read, where, value, "expected the most lines to log, as a rate; for example 10/s")) return false;
     if (weir_plan_parse(&plan, value->text.bytes, WEIR_ADMIT, &error) == 0) return value_text(read, where, value, into);
-    return wrong_at(read, where, value, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
+    return value_wrong_at(read, where, value, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
 }
 
 static bool read_log(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -318,12 +318,12 @@ static struct policy *whole(struct read *read, struct slice text)
     if (!yaml_read(read, text, &root)) return NULL;
     if (is_nothing(root)) return limits_read(read, NULL, NULL);
     if (root->kind != NODE_MAP) {
-        wrong(read, NULL, root, "expected names and values; for example limits: {api: 60/min}");
+        value_wrong(read, NULL, root, "expected names and values; for example limits: {api: 60/min}");
         return NULL;
     }
     if (envoy_is(root)) return envoy_read(read, root);
     if (!read_settings(read, root)) return NULL;
-    return limits_read(read, map_find(root, "limits"), map_find(root, "overrides"));
+    return limits_read(read, value_map_find(root, "limits"), value_map_find(root, "overrides"));
 }
 
 bool config_read(struct slice text, struct config *config, struct config_problem *problem)
@@ -332,7 +332,7 @@ bool config_read(struct slice text, struct config *config, struct config_problem
     *config = (struct config){.threads = 0};
     struct policy *policy = whole(&read, text);
     const bool good = policy != NULL;
-    arena_free(&read.arena);
+    yaml_arena_free(&read.arena);
     policy_free(policy);
     if (!good) config_free(config);
     return good;
@@ -354,7 +354,7 @@ struct policy *config_policy(struct slice text, struct tables *tables, struct en
         policy_free(policy);
         policy = NULL;
     }
-    arena_free(&read.arena);
+    yaml_arena_free(&read.arena);
     config_free(&config);
     return policy;
 }

@@ -70,7 +70,7 @@ static bool only_false(struct read *read, const struct where *where, const struc
     bool is;
     (void)into;
     if (!value_bool(read, where, value, &is)) return false;
-    return !is ? true : wrong(read, where, value, "no limit of weir means this; leave it out, or say false");
+    return !is ? true : value_wrong(read, where, value, "weir has no equivalent; leave it out, or write false");
 }
 
 static bool any_bool(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -88,13 +88,13 @@ static bool read_requests(struct read *read, const struct where *where, const st
     rate->requests_said = true;
     if (value->kind == NODE_TEXT && slice_is(value->text, slice_of("0"))) return true;
     if (!value_count(read, where, value, &rate->requests)) return false;
-    return rate->requests <= REQUESTS_MAX ? true : wrong(read, where, value, "expected up to 4,294,967,295");
+    return rate->requests <= REQUESTS_MAX ? true : value_wrong(read, where, value, "expected up to 4,294,967,295");
 }
 
 static bool read_any_text(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     (void)into;
-    return is_text(read, where, value, "expected a text");
+    return value_is_text(read, where, value, "expected a text");
 }
 
 static bool same_unit(struct slice text, const char *unit)
@@ -132,14 +132,14 @@ static bool rate_text(struct read *read, const struct where *where, const struct
     const char *period = NULL;
     if (rate->unlimited) {
         snprintf(text, room, "unlimited");
-        return rate->unit == NULL ? true : wrong(read, where, rate->unit, "what is unlimited has no unit");
+        return rate->unit == NULL ? true : value_wrong(read, where, rate->unit, "an unlimited rate has no unit");
     }
-    if (rate->unit == NULL) return wrong(read, where, node, "expected unit: in here; for example unit: minute");
+    if (rate->unit == NULL) return value_wrong(read, where, node, "unit: is missing; for example unit: minute");
     if (rate->unit->kind != NODE_TEXT || !period_of(rate->unit->text, &count, &period)) {
-        return wrong(read, where, rate->unit, expected);
+        return value_wrong(read, where, rate->unit, expected);
     }
     if (!rate->requests_said) {
-        return wrong(read, where, node, "expected requests_per_unit: in here; for example requests_per_unit: 60");
+        return value_wrong(read, where, node, "requests_per_unit: is missing; for example requests_per_unit: 60");
     }
     if (rate->requests == 0) snprintf(text, room, "none");
     else
@@ -164,11 +164,12 @@ static bool rate_read(struct read *read, const struct where *where, const struct
     if (node != NULL) {
         if (!MAP_READ(read, &here, node, fields, &rate)) return false;
         if (rate.replaces != NULL && rate.replaces->count != 0) {
-            return wrong(read, &here, rate.replaces,
-                         "replaces is not taken: a request names its limit, so leave the other out of the request");
+            return value_wrong(
+                read, &here, rate.replaces,
+                "replaces is not supported: a request names its limit, so leave the other out of the request");
         }
         if (rate.multiplier > REQUESTS_MAX)
-            return wrong(read, &here, node, "unit_multiplier: expected up to 4,294,967,295");
+            return value_wrong(read, &here, node, "unit_multiplier: expected up to 4,294,967,295");
         if (!rate_text(read, &here, node, &rate, text, sizeof text)) return false;
     }
     return limit_fill(read, &here, node != NULL ? node : &(struct node){.line = 0}, text, limit);
@@ -192,14 +193,15 @@ static bool descriptor_read(struct read *read, const struct where *where, const 
     };
     *descriptor = (struct descriptor){.shadow = false};
     if (!MAP_READ(read, where, node, fields, descriptor)) return false;
-    if (descriptor->key == NULL) return wrong(read, where, node, "expected key: in here; for example key: path");
+    if (descriptor->key == NULL) return value_wrong(read, where, node, "key: is missing; for example key: path");
     const struct node *value = descriptor->value;
-    if (!is_text(read, where, descriptor->key, "expected a key; for example key: path")) return false;
-    if (value != NULL && value->kind != NODE_TEXT) return wrong(read, where, value, "expected a text");
+    if (!value_is_text(read, where, descriptor->key, "expected a key; for example key: path")) return false;
+    if (value != NULL && value->kind != NODE_TEXT) return value_wrong(read, where, value, "expected a text");
     const struct slice last = value != NULL && value->text.size != 0 ? value->text : descriptor->key->text;
     if (last.bytes[last.size - 1] != '*') return true;
-    return wrong(read, where, value != NULL && value->text.size != 0 ? value : descriptor->key,
-                 "wildcards are not taken: a request names its limit; write the values out, or leave value away");
+    return value_wrong(
+        read, where, value != NULL && value->text.size != 0 ? value : descriptor->key,
+        "wildcards are not supported: a request names its limit; write the values out, or leave out value");
 }
 
 /* false: there is no room. */
@@ -224,12 +226,12 @@ static bool path_extend(struct read *read, const struct where *where, const stru
     const struct slice key = descriptor->key->text;
     const bool valued = descriptor->value != NULL && descriptor->value->text.size != 0;
     if (!path_add(path, '/', key) || (valued && !path_add(path, '_', descriptor->value->text))) {
-        return wrong(read, where, descriptor->key,
-                     "the limit's name (the domain and all descriptors) would be longer than 64 bytes");
+        return value_wrong(read, where, descriptor->key,
+                           "the limit's name (the domain and all descriptors) would be longer than 64 bytes");
     }
     if (valued) return true;
     if (path->parts == POLICY_PARTS_MAX) {
-        return wrong(read, where, descriptor->key, "more than 8 descriptors without a value above each other");
+        return value_wrong(read, where, descriptor->key, "more than 8 descriptors without a value above each other");
     }
     struct policy_part *part = &path->part[path->parts++];
     *part = (struct policy_part){.address = false};
@@ -246,16 +248,16 @@ static bool limit_add(struct envoy *envoy, const struct where *where, const stru
     memcpy(limit.name, path->name, path->size);
     memcpy(limit.part, path->part, sizeof limit.part);
     if (envoy->policy->limit_count == POLICY_LIMITS_MAX) {
-        return wrong(read, where, descriptor->key, "more than 1024 limits; expected fewer descriptors");
+        return value_wrong(read, where, descriptor->key, "more than 1024 limits; expected fewer descriptors");
     }
-    char *name = arena_get(&read->arena, path->size);
-    if (name == NULL) return no_memory(read);
+    char *name = yaml_arena_get(&read->arena, path->size);
+    if (name == NULL) return value_no_memory(read);
     memcpy(name, path->name, path->size);
-    texts_number(&envoy->names, (struct slice){name, path->size}, &fresh);
+    value_texts_number(&envoy->names, (struct slice){name, path->size}, &fresh);
     if (!fresh) {
-        return wrong_text(read, where, descriptor->key,
-                          "another limit has the same name here: ", (struct slice){path->name, path->size},
-                          "; expected another key or value");
+        return value_wrong_text(read, where, descriptor->key,
+                                "another limit has the same name here: ", (struct slice){path->name, path->size},
+                                "; expected another key or value");
     }
     if (!rate_read(read, where, descriptor->rate_limit, &limit)) return false;
     if (read->number != NULL) limit.number = read->number(read->context, limit.name);
@@ -268,7 +270,7 @@ static bool level_read(struct envoy *envoy, const struct where *where, const str
                        const struct path *before)
 {
     if (list->kind != NODE_LIST) {
-        return wrong(envoy->read, where, list, "expected a list of descriptors; for example - key: path");
+        return value_wrong(envoy->read, where, list, "expected a list of descriptors; for example - key: path");
     }
     for (const struct node *node = list->first; node != NULL; node = node->next) {
         struct descriptor descriptor;
@@ -286,7 +288,7 @@ static bool level_read(struct envoy *envoy, const struct where *where, const str
 
 bool envoy_is(const struct node *root)
 {
-    return map_find(root, "domain") != NULL || map_find(root, "descriptors") != NULL;
+    return value_map_find(root, "domain") != NULL || value_map_find(root, "descriptors") != NULL;
 }
 
 struct root {
@@ -305,23 +307,24 @@ static bool root_read(struct envoy *envoy, const struct node *node)
     struct read *read = envoy->read;
     const struct where domain = {NULL, slice_of("domain")}, descriptors = {NULL, slice_of("descriptors")};
     if (!MAP_READ(read, NULL, node, fields, &root)) return false;
-    if (root.domain == NULL) return wrong(read, &domain, node, expected);
-    if (!is_text(read, &domain, root.domain, expected)) return false;
-    if (!path_add(&path, '\0', root.domain->text)) return wrong(read, &domain, root.domain, "longer than 64 bytes");
+    if (root.domain == NULL) return value_wrong(read, &domain, node, expected);
+    if (!value_is_text(read, &domain, root.domain, expected)) return false;
+    if (!path_add(&path, '\0', root.domain->text))
+        return value_wrong(read, &domain, root.domain, "longer than 64 bytes");
     const char *problem = policy_name_problem((struct slice){path.name, path.size});
-    if (problem != NULL) return wrong(read, &domain, root.domain, problem);
+    if (problem != NULL) return value_wrong(read, &domain, root.domain, problem);
     if (root.descriptors != NULL && !level_read(envoy, &descriptors, root.descriptors, &path)) return false;
-    return policy_index_names(envoy->policy) ? true : no_memory(read);
+    return policy_index_names(envoy->policy) ? true : value_no_memory(read);
 }
 
 struct policy *envoy_read(struct read *read, const struct node *root)
 {
     struct envoy envoy = {.read = read, .policy = policy_open(POLICY_LIMITS_MAX)};
     if (envoy.policy == NULL) {
-        no_memory(read);
+        value_no_memory(read);
         return NULL;
     }
-    if (texts_open(read, &envoy.names, POLICY_LIMITS_MAX + 1) && root_read(&envoy, root)) return envoy.policy;
+    if (value_texts_open(read, &envoy.names, POLICY_LIMITS_MAX + 1) && root_read(&envoy, root)) return envoy.policy;
     policy_free(envoy.policy);
     return NULL;
 }

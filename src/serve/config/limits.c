@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   The limits of weir.yaml and who has another one.
+   The limits of weir.yaml and their overrides.
 
    Keys of overrides are written as requests give them (an address as it comes), and are brought to the form that keys
    have in the table, by the key of their limit; two that mean the same are refused.  Overrides with the same text have
@@ -37,7 +37,7 @@ static bool wrong_limit(struct read *read, const struct where *where, const stru
     const bool elsewhere = shared && error->code == WEIR_EUNSUPPORTED;
     snprintf(message, sizeof message, "%s%s", error->message,
              elsewhere ? "; or {limit: ..., engine: off}, for this server alone" : "");
-    return wrong_at(read, where, node, error->column > 0 ? (unsigned)error->column - 1 : 0, message);
+    return value_wrong_at(read, where, node, error->column > 0 ? (unsigned)error->column - 1 : 0, message);
 }
 
 bool limit_read(struct read *read, const struct where *where, const struct node *node, const char *text,
@@ -45,7 +45,8 @@ bool limit_read(struct read *read, const struct where *where, const struct node 
 {
     weir_error error = {0};
     *into->backend = (struct policy_backend){.table = NULL};
-    if (strlen(text) > POLICY_TEXT_MAX) return wrong(read, where, node, "the text of a limit has at most 1024 bytes");
+    if (strlen(text) > POLICY_TEXT_MAX)
+        return value_wrong(read, where, node, "the text of a limit has at most 1024 bytes");
     bool good =
         weir_plan_parse(into->plan, text, WEIR_ADMIT, &error) == 0 && could_keep(read, into->here, into->plan, &error);
     if (good && read->tables != NULL)
@@ -67,7 +68,7 @@ bool limit_fill(struct read *read, const struct where *where, const struct node 
 
 static bool is_limit(struct read *read, const struct where *where, const struct node *node)
 {
-    return is_text(read, where, node, "expected the text of a limit; for example 60 requests/min");
+    return value_is_text(read, where, node, "expected the text of a limit; for example 60 requests/min");
 }
 
 static bool limit_of(struct read *read, const struct where *where, const struct node *node, struct policy_limit *limit)
@@ -83,18 +84,18 @@ static bool key_read(struct read *read, const struct where *where, const struct 
     struct policy_limit *limit = into;
     const bool list = value->kind == NODE_LIST;
     if (value->kind == NODE_MAP || (list && value->count > POLICY_PARTS_MAX)) {
-        return wrong(read, where, value, expected);
+        return value_wrong(read, where, value, expected);
     }
     limit->common = !list && slice_is(value->text, slice_of("none"));
     if (limit->common) return true;
     for (const struct node *part = list ? value->first : value; part != NULL; part = list ? part->next : NULL) {
         struct policy_part *into_part = &limit->part[limit->parts];
-        if (!is_text(read, where, part, expected)) return false;
+        if (!value_is_text(read, where, part, expected)) return false;
         const char *problem = policy_part_read(part->text, into_part);
-        if (problem != NULL) return wrong(read, where, part, problem);
+        if (problem != NULL) return value_wrong(read, where, part, problem);
         for (unsigned i = 0; i < limit->parts; i++) {
             if (strcmp(limit->part[i].name, into_part->name) == 0)
-                return wrong_text(read, where, part, "", slice_of(into_part->name), " stands here twice");
+                return value_wrong_text(read, where, part, "", slice_of(into_part->name), " is here twice");
         }
         limit->parts++;
     }
@@ -107,9 +108,9 @@ static bool network_read(struct read *read, const struct where *where, const str
     unsigned char cut[ADDRESS_V6];
     char memory[ADDRESS_TEXT_MAX + 1], message[200];
     static const char expected[] = "expected a network; for example 10.0.0.0/8 or 2001:db8::/32";
-    if (!is_text(read, where, node, expected)) return false;
+    if (!value_is_text(read, where, node, expected)) return false;
     const size_t size = address_read_network(node->text, network->address, &network->bits);
-    if (size == 0) return wrong(read, where, node, expected);
+    if (size == 0) return value_wrong(read, where, node, expected);
     network->v6 = size == ADDRESS_V6;
     memcpy(cut, network->address, size);
     address_cut(cut, size, network->bits);
@@ -117,15 +118,15 @@ static bool network_read(struct read *read, const struct where *where, const str
     address_write(&out, cut, size, network->bits);
     memory[out.size] = '\0';
     if (memcmp(cut, network->address, size) != 0) {
-        snprintf(message, sizeof message, "there are bits behind the prefix; did you mean %s?", memory);
-        return wrong(read, where, node, message);
+        snprintf(message, sizeof message, "there are bits after the prefix; did you mean %s?", memory);
+        return value_wrong(read, where, node, message);
     }
     const int kept = network->v6 ? part->bits_v6 : part->bits_v4;
     if (network->bits <= kept) return true;
     snprintf(message, sizeof message,
              "the key has only the first %d bits of such an address; expected a network of as many, or a finer key",
              kept);
-    return wrong(read, where, node, message);
+    return value_wrong(read, where, node, message);
 }
 
 static bool exempt_read(struct read *read, const struct where *where, const struct node *value,
@@ -133,11 +134,12 @@ static bool exempt_read(struct read *read, const struct where *where, const stru
 {
     const struct policy_part *part = policy_address_part(limit);
     if (value->kind != NODE_LIST || value->count > POLICY_EXEMPT_MAX) {
-        return wrong(read, where, value, "expected a list of up to 256 networks; for example [10.0.0.0/8]");
+        return value_wrong(read, where, value, "expected a list of up to 256 networks; for example [10.0.0.0/8]");
     }
     if (part == NULL) {
-        return wrong(read, where, value,
-                     "networks are looked for in the key, and this one has no address; for example key: [address]");
+        return value_wrong(
+            read, where, value,
+            "networks are matched with the key's address, and this key has none; for example key: [address]");
     }
     for (const struct node *node = value->first; node != NULL; node = node->next) {
         if (!network_read(read, where, node, part, &networks[(*count)++])) return false;
@@ -160,12 +162,12 @@ struct overrides {
 static bool overrides_open(struct read *read, struct overrides *all, size_t count)
 {
     const size_t plans = count < POLICY_OVERRIDE_TEXTS_MAX ? count : POLICY_OVERRIDE_TEXTS_MAX;
-    *all = (struct overrides){.override = arena_get(&read->arena, count * sizeof *all->override)};
-    all->backend = arena_get(&read->arena, plans * sizeof *all->backend);
-    if (all->override == NULL || all->backend == NULL) return no_memory(read);
-    if (!texts_open(read, &all->keys, count) || !texts_open(read, &all->texts, count)) return false;
+    *all = (struct overrides){.override = yaml_arena_get(&read->arena, count * sizeof *all->override)};
+    all->backend = yaml_arena_get(&read->arena, plans * sizeof *all->backend);
+    if (all->override == NULL || all->backend == NULL) return value_no_memory(read);
+    if (!value_texts_open(read, &all->keys, count) || !value_texts_open(read, &all->texts, count)) return false;
     all->plans = calloc(plans + 1, sizeof *all->plans);
-    return all->plans != NULL ? true : no_memory(read);
+    return all->plans != NULL ? true : value_no_memory(read);
 }
 
 /* The key as the table has it. */
@@ -176,13 +178,12 @@ static bool override_key(struct read *read, const struct where *where, const str
     struct bytes out = {memory, 0, sizeof memory, false};
     const char *missing;
     if (!policy_key_given(limit, node->text, &out, &missing)) {
-        if (out.full) return wrong(read, where, node, "a key has at most 1024 bytes");
-        snprintf(message, sizeof message, "as a key this has no %s; expected all parts that the limit's key has",
-                 missing);
-        return wrong(read, where, node, message);
+        if (out.full) return value_wrong(read, where, node, "a key has at most 1024 bytes");
+        snprintf(message, sizeof message, "this key has no %s; expected all parts of the limit's key", missing);
+        return value_wrong(read, where, node, message);
     }
-    char *copy = arena_get(&read->arena, out.size + 1);
-    if (copy == NULL) return no_memory(read);
+    char *copy = yaml_arena_get(&read->arena, out.size + 1);
+    if (copy == NULL) return value_no_memory(read);
     memcpy(copy, memory, out.size);
     *key = (struct slice){copy, out.size};
     return true;
@@ -195,12 +196,13 @@ static bool override_read(struct read *read, const struct where *where, const st
     struct slice key = {"", 0};
     const struct where here = {where, node->text};
     if (!override_key(read, &here, node, limit, &key)) return false;
-    texts_number(&all->keys, key, &fresh);
-    if (!fresh) return wrong_text(read, where, node, "the same key as another one here: ", key, "");
+    value_texts_number(&all->keys, key, &fresh);
+    if (!fresh) return value_wrong_text(read, where, node, "the same key as another one here: ", key, "");
     if (!is_limit(read, &here, node->next)) return false;
-    const uint32_t number = texts_number(&all->texts, node->next->text, &fresh);
+    const uint32_t number = value_texts_number(&all->texts, node->next->text, &fresh);
     if (number >= POLICY_OVERRIDE_TEXTS_MAX) {
-        return wrong(read, &here, node->next, "more than 4096 different limits; expected fewer, each for more keys");
+        return value_wrong(read, &here, node->next,
+                           "more than 4096 different limits; expected fewer, each for more keys");
     }
     struct policy_backend *backend = &all->backend[number];
     const struct limit_into into = {&all->plans[number], backend, limit->away, limit->here};
@@ -214,9 +216,10 @@ static bool overrides_read(struct read *read, const struct where *where, const s
                            const struct policy_limit *limit, struct overrides *all)
 {
     if (map == NULL) return true;
-    if (!map_check(read, where, map)) return false;
-    if (limit->common) return wrong(read, where, map, "this limit has no keys (key: none), so nobody has another one");
-    if (map->count / 2 > POLICY_OVERRIDES_MAX) return wrong(read, where, map, "expected up to 100,000 keys");
+    if (!value_map_check(read, where, map)) return false;
+    if (limit->common)
+        return value_wrong(read, where, map, "this limit has no keys (key: none), so there is nothing to override");
+    if (map->count / 2 > POLICY_OVERRIDES_MAX) return value_wrong(read, where, map, "expected up to 100,000 keys");
     if (!overrides_open(read, all, map->count / 2)) return false;
     for (const struct node *key = map->first; key != NULL; key = key->next->next) {
         if (!override_read(read, where, key, limit, all)) return false;
@@ -245,8 +248,8 @@ static bool keep_node(struct read *read, const struct where *where, const struct
 static bool draft_away(struct read *read, const struct where *where, struct draft *draft)
 {
     const struct where inside = {where, slice_of("away")};
-    if (is_shared(read, draft->limit.here)) return away_read(read, &inside, draft->away, &draft->limit.away);
-    return wrong(
+    if (is_shared(read, draft->limit.here)) return engine_away_read(read, &inside, draft->away, &draft->limit.away);
+    return value_wrong(
         read, &inside, draft->away,
         "expected no away: here, as this limit is in no engine; write engine: {url: ...} in the file, or leave it out");
 }
@@ -260,17 +263,17 @@ static bool draft_read(struct read *read, const struct where *where, const struc
         {"shadow", value_bool, offsetof(struct draft, limit.shadow)},
         {"exempt", keep_node, offsetof(struct draft, exempt)},
         {"away", keep_node, offsetof(struct draft, away)},
-        {"engine", off_read, offsetof(struct draft, limit.here)},
+        {"engine", engine_off_read, offsetof(struct draft, limit.here)},
     };
     static const char limit_name[] = "limit";
     const struct where inside = {where, slice_of(limit_name)};
     struct policy_limit *limit = &draft->limit;
     if (value->kind == NODE_TEXT) return limit_of(read, where, value, limit);
     if (value->kind != NODE_MAP) {
-        return wrong(read, where, value, "expected the text of a limit, or {limit: 60/min, key: [tenant]}");
+        return value_wrong(read, where, value, "expected the text of a limit, or {limit: 60/min, key: [tenant]}");
     }
     if (!MAP_READ(read, where, value, fields, draft)) return false;
-    if (draft->text == NULL) return wrong(read, where, value, "expected limit: in here; for example {limit: 60/min}");
+    if (draft->text == NULL) return value_wrong(read, where, value, "limit: is missing; for example {limit: 60/min}");
     if (draft->away != NULL && !draft_away(read, where, draft)) return false;
     return limit_of(read, &inside, draft->text, limit);
 }
@@ -290,7 +293,7 @@ static bool more_read(struct read *read, const struct where *where, struct draft
         made = policy_more_make(limit, networks, count, all.override, all.count, all.plans);
     else free(all.plans);
     for (uint32_t i = 0; i < all.places; i++) engine_limit_release(all.backend[i].shared);
-    return made ? good : no_memory(read);
+    return made ? good : value_no_memory(read);
 }
 
 static bool named_read(struct read *read, const struct where *limits, const struct node *key,
@@ -299,10 +302,10 @@ static bool named_read(struct read *read, const struct where *limits, const stru
     struct draft draft = {.text = NULL};
     const struct where where = {limits, key->text};
     const char *problem = policy_name_problem(key->text);
-    if (problem != NULL) return wrong(read, &where, key, problem);
+    if (problem != NULL) return value_wrong(read, &where, key, problem);
     memcpy(draft.limit.name, key->text.bytes, key->text.size);
     if (!draft_read(read, &where, key->next, &draft)) return false;
-    const struct node *mine = overrides != NULL ? map_find(overrides, draft.limit.name) : NULL;
+    const struct node *mine = overrides != NULL ? value_map_find(overrides, draft.limit.name) : NULL;
     if (!more_read(read, &where, &draft, mine)) {
         engine_limit_release(draft.limit.shared);
         return false;
@@ -318,14 +321,15 @@ static bool overrides_check(struct read *read, const struct node *limits, const 
     const struct where where = {NULL, slice_of("overrides")};
     size_t count = 0;
     if (overrides == NULL) return true;
-    if (!map_check(read, &where, overrides)) return false;
+    if (!value_map_check(read, &where, overrides)) return false;
     for (const struct node *name = overrides->first; name != NULL; name = name->next->next) {
-        if (limits == NULL || map_find(limits, name->text.bytes) == NULL)
-            return wrong_text(read, &where, name, "", name->text,
-                              " is no limit of this file; expected a name that stands in limits");
+        if (limits == NULL || value_map_find(limits, name->text.bytes) == NULL)
+            return value_wrong_text(read, &where, name, "", name->text,
+                                    " is no limit of this file; expected a name that limits: has");
         count += name->next->count / 2;
     }
-    return count <= POLICY_OVERRIDES_MAX ? true : wrong(read, &where, overrides, "expected up to 100,000 keys in all");
+    return count <= POLICY_OVERRIDES_MAX ? true
+                                         : value_wrong(read, &where, overrides, "expected up to 100,000 keys in all");
 }
 
 static bool fill(struct read *read, const struct node *limits, const struct node *overrides, struct policy *policy)
@@ -334,7 +338,7 @@ static bool fill(struct read *read, const struct node *limits, const struct node
     for (const struct node *key = limits != NULL ? limits->first : NULL; key != NULL; key = key->next->next) {
         if (!named_read(read, &where, key, overrides, policy)) return false;
     }
-    return policy_index_names(policy) ? true : no_memory(read);
+    return policy_index_names(policy) ? true : value_no_memory(read);
 }
 
 bool parts_read(struct read *read, struct policy *policy)
@@ -344,21 +348,21 @@ bool parts_read(struct read *read, struct policy *policy)
     const struct policy_limit *limit = backend_parts(policy, read->tables, &error);
     if (limit == NULL) return true;
     const struct where limits = {NULL, slice_of("limits")}, where = {&limits, slice_of(limit->name)};
-    return wrong(read, &where, &(struct node){.line = 0}, error.message);
+    return value_wrong(read, &where, &(struct node){.line = 0}, error.message);
 }
 
 struct policy *limits_read(struct read *read, const struct node *limits, const struct node *overrides)
 {
     const struct where where = {NULL, slice_of("limits")};
-    if (limits != NULL && !map_check(read, &where, limits)) return NULL;
+    if (limits != NULL && !value_map_check(read, &where, limits)) return NULL;
     if (limits != NULL && limits->count / 2 > POLICY_LIMITS_MAX) {
-        wrong(read, &where, limits, "expected up to 1024 limits");
+        value_wrong(read, &where, limits, "expected up to 1024 limits");
         return NULL;
     }
     if (!overrides_check(read, limits, overrides)) return NULL;
     struct policy *policy = policy_open(limits != NULL ? limits->count / 2 : 0);
     if (policy == NULL) {
-        no_memory(read);
+        value_no_memory(read);
         return NULL;
     }
     if (fill(read, limits, overrides, policy)) return policy;

@@ -50,22 +50,22 @@ struct where {
 /* ---- yaml.c ---- */
 
 /* NULL: no memory. */
-void *arena_get(struct arena *arena, size_t size);
-void arena_free(struct arena *arena);
+void *yaml_arena_get(struct arena *arena, size_t size);
+void yaml_arena_free(struct arena *arena);
 
 /* *root NULL: there is nothing in it.  false: see problem. */
 bool yaml_read(struct read *read, struct slice text, struct node **root);
 
 /* ---- value.c ---- */
 
-/* All of these return false, so that who fails may return it.  wrong: at the node; wrong_at: `ahead` characters behind
-   its beginning; wrong_text: message, the text in quotes, then the rest. */
-bool wrong(struct read *read, const struct where *where, const struct node *node, const char *message);
-bool wrong_at(struct read *read, const struct where *where, const struct node *node, unsigned ahead,
-              const char *message);
-bool wrong_text(struct read *read, const struct where *where, const struct node *node, const char *before,
-                struct slice text, const char *behind);
-bool no_memory(struct read *read);
+/* All of these return false, so that who fails may return it.  value_wrong: at the node; value_wrong_at: `ahead`
+   characters behind its beginning; value_wrong_text: message, the text in quotes, then the rest. */
+bool value_wrong(struct read *read, const struct where *where, const struct node *node, const char *message);
+bool value_wrong_at(struct read *read, const struct where *where, const struct node *node, unsigned ahead,
+                    const char *message);
+bool value_wrong_text(struct read *read, const struct where *where, const struct node *node, const char *before,
+                      struct slice text, const char *behind);
+bool value_no_memory(struct read *read);
 
 /* Of many texts, which were there before. */
 struct texts {
@@ -75,28 +75,29 @@ struct texts {
 };
 
 /* Room for so many, in the arena. */
-bool texts_open(struct read *read, struct texts *texts, size_t room);
+bool value_texts_open(struct read *read, struct texts *texts, size_t room);
 
 /* The number of this text, which is a new one where *fresh says so. */
-uint32_t texts_number(struct texts *texts, struct slice text, bool *fresh);
+uint32_t value_texts_number(struct texts *texts, struct slice text, bool *fresh);
 
 typedef bool (*value_read)(struct read *read, const struct where *where, const struct node *value, void *into);
 
 struct field {
     const char *name;
     value_read read;
-    size_t offset; /* of what is filled, in what map_read is given */
+    size_t offset; /* of what is filled, in what value_map_read is given */
 };
 
-bool map_read(struct read *read, const struct where *where, const struct node *map, const struct field *field,
-              size_t fields, void *into);
-#define MAP_READ(read, where, map, rows, into) map_read(read, where, map, rows, sizeof(rows) / sizeof *(rows), into)
+bool value_map_read(struct read *read, const struct where *where, const struct node *map, const struct field *field,
+                    size_t fields, void *into);
+#define MAP_READ(read, where, map, rows, into)                                                                         \
+    value_map_read(read, where, map, rows, sizeof(rows) / sizeof *(rows), into)
 
 /* Keys are text and none comes twice. */
-bool map_check(struct read *read, const struct where *where, const struct node *map);
+bool value_map_check(struct read *read, const struct where *where, const struct node *map);
 
 /* The value of a key, or NULL. */
-const struct node *map_find(const struct node *map, const char *name);
+const struct node *value_map_find(const struct node *map, const char *name);
 
 /* Into a char * by malloc, a bool, a uint64_t (_ns). */
 bool value_text(struct read *read, const struct where *where, const struct node *value, void *into);
@@ -106,7 +107,7 @@ bool value_bytes(struct read *read, const struct where *where, const struct node
 bool value_time(struct read *read, const struct where *where, const struct node *value, void *into);
 
 /* A text that is not empty; else it is said what was expected. */
-bool is_text(struct read *read, const struct where *where, const struct node *value, const char *expected);
+bool value_is_text(struct read *read, const struct where *where, const struct node *value, const char *expected);
 
 /* ---- limits.c ---- */
 
@@ -135,10 +136,10 @@ bool parts_read(struct read *read, struct policy *policy);
 /* ---- engine.c ---- */
 
 bool engine_read(struct read *read, const struct where *where, const struct node *value, void *into);
-bool away_read(struct read *read, const struct where *where, const struct node *value, void *into);
+bool engine_away_read(struct read *read, const struct where *where, const struct node *value, void *into);
 
 /* Nothing but "off". */
-bool off_read(struct read *read, const struct where *where, const struct node *value, void *into);
+bool engine_off_read(struct read *read, const struct where *where, const struct node *value, void *into);
 void engine_settings_free(struct engine_settings *settings);
 
 /* ---- envoy.c ---- */

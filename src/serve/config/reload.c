@@ -50,7 +50,7 @@ static void say(struct reload *reload)
 
 static void refuse(struct reload *reload, const char *problem)
 {
-    snprintf(reload->words, sizeof reload->words, "%s; the limits stay as they were", problem);
+    snprintf(reload->words, sizeof reload->words, "%s; the limits are unchanged", problem);
     say(reload);
 }
 
@@ -58,8 +58,8 @@ static void done(struct reload *reload, const struct settings *settings, unsigne
 {
     char restart[200];
     settings_restart(reload->started_with, settings, restart);
-    snprintf(reload->words, sizeof reload->words, "weir: %s read again: %u limit%s%s%s%s", reload->options->file,
-             limits, limits == 1 ? "" : "s", restart[0] != '\0' ? "; these need a restart: " : "", restart,
+    snprintf(reload->words, sizeof reload->words, "weir: %s reloaded: %u limit%s%s%s%s", reload->options->file, limits,
+             limits == 1 ? "" : "s", restart[0] != '\0' ? "; these need a restart: " : "", restart,
              reload->tls != NULL ? "; certificate renewed" : "");
     say(reload);
 }
@@ -71,13 +71,13 @@ void reload_print_changes(FILE *out, const struct policy *old, const struct poli
         const struct policy_limit *limit = &policy->limit[i], *before = policy_find(old, slice_of(limit->name));
         if (before == NULL) continue;
         const unsigned anew = backend_anew(before, limit);
-        if (anew != 0) fprintf(out, "weir: %s: overrides that begin anew: %u\n", limit->name, anew);
+        if (anew != 0) fprintf(out, "weir: %s: overrides whose usage is reset: %u\n", limit->name, anew);
         weir_plan_text(&before->plan, was, sizeof was);
         weir_plan_text(&limit->plan, is, sizeof is);
         if (strcmp(was, is) == 0) continue;
         fprintf(out, "weir: %s: %s -> %s: %s\n", limit->name, was, is,
-                backend_carries(before, limit) ? "used permits are kept, at most those of the new burst"
-                                               : "another algorithm: begins anew");
+                backend_carries(before, limit) ? "usage is kept, at most the new burst"
+                                               : "another algorithm: usage is reset");
     }
 }
 
@@ -97,7 +97,7 @@ static void apply(struct reload *reload, const struct settings *settings)
     char problem[SETTINGS_PROBLEM_MAX];
     struct access access;
     if (reload->service->is_public && !settings_may_be_public(settings)) {
-        refuse(reload, "weir: others reach this service, and no password is set any more");
+        refuse(reload, "weir: this service can be reached by others, and no password is set any more");
         return;
     }
     struct policy *policy = settings_policy(settings, reload->options, reload->service, problem);
@@ -122,7 +122,7 @@ void reload_now(struct reload *reload)
     struct settings settings;
     char problem[SETTINGS_PROBLEM_MAX];
     if (reload->options->file == NULL) {
-        snprintf(reload->words, sizeof reload->words, "weir: there is no file to read again");
+        snprintf(reload->words, sizeof reload->words, "weir: there is no file to reload");
         say(reload);
         return;
     }

@@ -27,7 +27,7 @@ struct reload {
 void reload_open(struct reload *reload, const struct server_options *options, const struct settings *started_with,
                  struct service *service, struct tls *tls);
 
-/* What the limits that have another text now mean for who has used them, a line each. */
+/* What the limits that have another text now mean for recorded usage, a line each. */
 void reload_print_changes(FILE *out, const struct policy *old, const struct policy *policy);
 
 /* Is the file another one, and has it stayed so since it was last looked at?  Whoever writes it is done, then. */

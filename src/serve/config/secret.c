@@ -41,9 +41,9 @@ static const char *read_open(int file, char **lines, unsigned most, unsigned *co
 {
     struct stat is;
     char bytes[(ACCESS_SECRET_MAX + 8) * ACCESS_SECRETS];
-    if (fstat(file, &is) != 0) return "cannot be looked at";
-    if (!S_ISREG(is.st_mode)) return "is no plain file";
-    if (is.st_mode & S_IROTH) return "may be read by anybody on this machine; expected chmod 600, or 640 and a group";
+    if (fstat(file, &is) != 0) return "cannot be inspected";
+    if (!S_ISREG(is.st_mode)) return "is not a regular file";
+    if (is.st_mode & S_IROTH) return "can be read by all users of this machine; expected chmod 600, or 640 and a group";
     const ssize_t size = read(file, bytes, sizeof bytes - 1);
     return size < 0 ? "cannot be read" : lines_of(bytes, (size_t)size, lines, most, count);
 }

@@ -43,7 +43,7 @@ static const char *read_plain(const char *name, struct settings *settings)
         return problem;
     }
     if (fstat(descriptor, &is) != 0) problem = strerror(errno);
-    else if (!S_ISREG(is.st_mode)) problem = S_ISDIR(is.st_mode) ? "Is a directory" : "is no plain file";
+    else if (!S_ISREG(is.st_mode)) problem = S_ISDIR(is.st_mode) ? "Is a directory" : "is not a regular file";
     else problem = read_all(file, settings);
     settings->open_to_others = problem == NULL && (is.st_mode & S_IROTH) != 0;
     fclose(file);

@@ -37,8 +37,8 @@ static void add_where(struct config_problem *problem, const struct where *where)
     if (strlen(problem->message) < CONFIG_PATH_MAX) add_message(problem, name);
 }
 
-bool wrong_at(struct read *read, const struct where *where, const struct node *node, unsigned ahead,
-              const char *message)
+bool value_wrong_at(struct read *read, const struct where *where, const struct node *node, unsigned ahead,
+                    const char *message)
 {
     *read->problem = (struct config_problem){.line = node->line, .column = node->column};
     if (node->exact) read->problem->column += ahead;
@@ -50,15 +50,15 @@ bool wrong_at(struct read *read, const struct where *where, const struct node *n
     return false;
 }
 
-bool wrong(struct read *read, const struct where *where, const struct node *node, const char *message)
+bool value_wrong(struct read *read, const struct where *where, const struct node *node, const char *message)
 {
-    return wrong_at(read, where, node, 0, message);
+    return value_wrong_at(read, where, node, 0, message);
 }
 
-bool wrong_text(struct read *read, const struct where *where, const struct node *node, const char *before,
-                struct slice text, const char *behind)
+bool value_wrong_text(struct read *read, const struct where *where, const struct node *node, const char *before,
+                      struct slice text, const char *behind)
 {
-    wrong(read, where, node, before);
+    value_wrong(read, where, node, before);
     if (text.size > SHOWN_MAX) text.size = SHOWN_MAX;
     if (text.bytes != NULL) add_message(read->problem, slice_of("\""));
     add_message(read->problem, text);
@@ -67,26 +67,26 @@ bool wrong_text(struct read *read, const struct where *where, const struct node 
     return false;
 }
 
-bool no_memory(struct read *read)
+bool value_no_memory(struct read *read)
 {
     const struct node nowhere = {.line = 0};
-    return wrong(read, NULL, &nowhere, "no memory");
+    return value_wrong(read, NULL, &nowhere, "no memory");
 }
 
 /* ---- many texts ---- */
 
-bool texts_open(struct read *read, struct texts *texts, size_t room)
+bool value_texts_open(struct read *read, struct texts *texts, size_t room)
 {
     uint32_t size = 2;
     while (size < room * 2) size *= 2;
     *texts = (struct texts){.mask = size - 1};
-    texts->place = arena_get(&read->arena, size * sizeof *texts->place);
-    texts->text = arena_get(&read->arena, (room + 1) * sizeof *texts->text);
-    return texts->place != NULL && texts->text != NULL ? true : no_memory(read);
+    texts->place = yaml_arena_get(&read->arena, size * sizeof *texts->place);
+    texts->text = yaml_arena_get(&read->arena, (room + 1) * sizeof *texts->text);
+    return texts->place != NULL && texts->text != NULL ? true : value_no_memory(read);
 }
 
-/* Who writes the file is trusted: a secret of zeros will do. */
-uint32_t texts_number(struct texts *texts, struct slice text, bool *fresh)
+/* The file is trusted: a secret of zeros will do. */
+uint32_t value_texts_number(struct texts *texts, struct slice text, bool *fresh)
 {
     static const struct secret known = {{0, 0}};
     uint64_t at = hash_siphash_1_3(&known, text.bytes, text.size) & texts->mask;
@@ -103,21 +103,22 @@ uint32_t texts_number(struct texts *texts, struct slice text, bool *fresh)
 
 /* ---- maps ---- */
 
-bool map_check(struct read *read, const struct where *where, const struct node *map)
+bool value_map_check(struct read *read, const struct where *where, const struct node *map)
 {
     struct texts seen;
     bool fresh;
-    if (map->kind != NODE_MAP) return wrong(read, where, map, "expected names and values; for example {name: value}");
-    if (!texts_open(read, &seen, map->count / 2)) return false;
+    if (map->kind != NODE_MAP)
+        return value_wrong(read, where, map, "expected names and values; for example {name: value}");
+    if (!value_texts_open(read, &seen, map->count / 2)) return false;
     for (const struct node *key = map->first; key != NULL; key = key->next->next) {
-        if (key->kind != NODE_TEXT) return wrong(read, where, key, "a name is a text, no list and no map");
-        texts_number(&seen, key->text, &fresh);
-        if (!fresh) return wrong_text(read, where, key, "", key->text, " stands here twice");
+        if (key->kind != NODE_TEXT) return value_wrong(read, where, key, "expected a name, not a list or a map");
+        value_texts_number(&seen, key->text, &fresh);
+        if (!fresh) return value_wrong_text(read, where, key, "", key->text, " is here twice");
     }
     return true;
 }
 
-const struct node *map_find(const struct node *map, const char *name)
+const struct node *value_map_find(const struct node *map, const char *name)
 {
     for (const struct node *key = map->first; key != NULL; key = key->next->next) {
         if (key->kind == NODE_TEXT && slice_is(key->text, slice_of(name))) return key->next;
@@ -164,7 +165,7 @@ static bool unknown(struct read *read, const struct where *where, const struct n
     const char *near = nearest(field, fields, key->text);
     if (near != NULL) {
         snprintf(behind, sizeof behind, " is not known here; did you mean %s?", near);
-        return wrong_text(read, where, key, "", key->text, behind);
+        return value_wrong_text(read, where, key, "", key->text, behind);
     }
     for (size_t i = 0; i < fields; i++) {
         const size_t size = strlen(behind);
@@ -174,7 +175,7 @@ static bool unknown(struct read *read, const struct where *where, const struct n
                                    : ", ",
                  field[i].name);
     }
-    return wrong_text(read, where, key, "", key->text, behind);
+    return value_wrong_text(read, where, key, "", key->text, behind);
 }
 
 static const struct field *field_named(const struct field *field, size_t fields, struct slice name)
@@ -185,10 +186,10 @@ static const struct field *field_named(const struct field *field, size_t fields,
     return NULL;
 }
 
-bool map_read(struct read *read, const struct where *where, const struct node *map, const struct field *field,
-              size_t fields, void *into)
+bool value_map_read(struct read *read, const struct where *where, const struct node *map, const struct field *field,
+                    size_t fields, void *into)
 {
-    if (!map_check(read, where, map)) return false;
+    if (!value_map_check(read, where, map)) return false;
     for (const struct node *key = map->first; key != NULL; key = key->next->next) {
         const struct field *known = field_named(field, fields, key->text);
         const struct where here = {where, key->text};
@@ -200,18 +201,18 @@ bool map_read(struct read *read, const struct where *where, const struct node *m
 
 /* ---- values ---- */
 
-bool is_text(struct read *read, const struct where *where, const struct node *value, const char *expected)
+bool value_is_text(struct read *read, const struct where *where, const struct node *value, const char *expected)
 {
     if (value->kind == NODE_TEXT && value->text.size != 0) return true;
-    return wrong(read, where, value, expected);
+    return value_wrong(read, where, value, expected);
 }
 
 bool value_text(struct read *read, const struct where *where, const struct node *value, void *into)
 {
     char **text = into;
-    if (!is_text(read, where, value, "expected a text")) return false;
+    if (!value_is_text(read, where, value, "expected a text")) return false;
     *text = strdup(value->text.bytes);
-    return *text != NULL ? true : no_memory(read);
+    return *text != NULL ? true : value_no_memory(read);
 }
 
 bool value_bool(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -219,7 +220,7 @@ bool value_bool(struct read *read, const struct where *where, const struct node 
     static const struct slice yes = {"true", 4}, no = {"false", 5};
     bool *is = into;
     if (value->kind != NODE_TEXT || !value->plain || (!slice_is(value->text, yes) && !slice_is(value->text, no))) {
-        return wrong(read, where, value, "expected true or false");
+        return value_wrong(read, where, value, "expected true or false");
     }
     *is = slice_is(value->text, yes);
     return true;
@@ -253,10 +254,10 @@ bool value_count(struct read *read, const struct where *where, const struct node
     static const char expected[] = "expected a number above 0; for example 10000, 10_000 or 10k";
     struct slice letters;
     uint64_t *number = into;
-    if (!is_text(read, where, value, expected)) return false;
-    if (!read_number(value->text, number, &letters)) return wrong(read, where, value, expected);
+    if (!value_is_text(read, where, value, expected)) return false;
+    if (!read_number(value->text, number, &letters)) return value_wrong(read, where, value, expected);
     const uint64_t factor = letters.size != 0 ? words_find_suffix(letters.bytes, letters.size) : 1;
-    return times(number, factor) ? true : wrong(read, where, value, expected);
+    return times(number, factor) ? true : value_wrong(read, where, value, expected);
 }
 
 bool value_bytes(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -264,11 +265,11 @@ bool value_bytes(struct read *read, const struct where *where, const struct node
     static const char expected[] = "expected a size in bytes; for example 256MiB";
     struct slice letters;
     uint64_t *number = into;
-    if (!is_text(read, where, value, expected)) return false;
-    if (!read_number(value->text, number, &letters)) return wrong(read, where, value, expected);
+    if (!value_is_text(read, where, value, expected)) return false;
+    if (!read_number(value->text, number, &letters)) return value_wrong(read, where, value, expected);
     if (letters.size != 0 && letters.bytes[letters.size - 1] == 'B') letters.size--;
     const uint64_t factor = letters.size != 0 ? words_find_suffix(letters.bytes, letters.size) : 1;
-    return times(number, factor) ? true : wrong(read, where, value, expected);
+    return times(number, factor) ? true : value_wrong(read, where, value, expected);
 }
 
 bool value_time(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -276,7 +277,8 @@ bool value_time(struct read *read, const struct where *where, const struct node 
     static const char expected[] = "expected a time; for example 30s or 5min";
     struct slice letters;
     uint64_t *number = into;
-    if (!is_text(read, where, value, expected)) return false;
-    if (!read_number(value->text, number, &letters)) return wrong(read, where, value, expected);
-    return times(number, words_find_period(letters.bytes, letters.size)) ? true : wrong(read, where, value, expected);
+    if (!value_is_text(read, where, value, expected)) return false;
+    if (!read_number(value->text, number, &letters)) return value_wrong(read, where, value, expected);
+    return times(number, words_find_period(letters.bytes, letters.size)) ? true
+                                                                         : value_wrong(read, where, value, expected);
 }

@@ -24,7 +24,7 @@ struct arena_chunk {
     _Alignas(ALIGNED) char memory[];
 };
 
-void *arena_get(struct arena *arena, size_t size)
+void *yaml_arena_get(struct arena *arena, size_t size)
 {
     const size_t needed = (size + ALIGNED - 1) / ALIGNED * ALIGNED;
     struct arena_chunk *chunk = arena->chunk;
@@ -41,7 +41,7 @@ void *arena_get(struct arena *arena, size_t size)
     return memory;
 }
 
-void arena_free(struct arena *arena)
+void yaml_arena_free(struct arena *arena)
 {
     while (arena->chunk != NULL) {
         struct arena_chunk *before = arena->chunk->before;
@@ -68,7 +68,7 @@ struct build {
 static bool wrong_mark(struct build *build, yaml_mark_t mark, const char *message)
 {
     const struct node node = {.line = (unsigned)mark.line + 1, .column = (unsigned)mark.column + 1};
-    return wrong(build->read, NULL, &node, message);
+    return value_wrong(build->read, NULL, &node, message);
 }
 
 /* Is this the last byte of what YAML takes for the end of a line: LF, CR, CR LF, NEL, LS, PS? */
@@ -107,13 +107,13 @@ static yaml_mark_t mark_of_problem(const yaml_parser_t *parser, struct slice tex
 static bool wrong_yaml(struct build *build, struct slice text)
 {
     const yaml_parser_t *parser = &build->parser;
-    if (parser->error == YAML_MEMORY_ERROR) return no_memory(build->read);
+    if (parser->error == YAML_MEMORY_ERROR) return value_no_memory(build->read);
     char message[200];
     const yaml_mark_t mark = mark_of_problem(parser, text);
     const char *why = parser->problem != NULL ? parser->problem : "cannot be read";
     const bool of_a_tab = strstr(why, "cannot start any token") != NULL; /* or of @, ` and %, which are reserved */
-    snprintf(message, sizeof message, "this is no YAML: %s%s", why,
-             of_a_tab ? "; expected spaces where a tab is, and quotes around what begins with @, ` or %" : "");
+    snprintf(message, sizeof message, "not valid YAML: %s%s", why,
+             of_a_tab ? "; expected spaces instead of a tab, and quotes around what begins with @, ` or %" : "");
     return wrong_mark(build, mark, message);
 }
 
@@ -124,9 +124,9 @@ static struct node *add(struct build *build, enum node_kind kind, yaml_mark_t ma
         wrong_mark(build, mark, "more than 524,288 values; expected fewer overrides");
         return NULL;
     }
-    struct node *node = arena_get(&build->read->arena, sizeof *node);
+    struct node *node = yaml_arena_get(&build->read->arena, sizeof *node);
     if (node == NULL) {
-        no_memory(build->read);
+        value_no_memory(build->read);
         return NULL;
     }
     *node = (struct node){.kind = kind, .line = (unsigned)mark.line + 1, .column = (unsigned)mark.column + 1};
@@ -164,10 +164,10 @@ static bool add_text(struct build *build, const yaml_event_t *event)
     const size_t size = event->data.scalar.length;
     const bool quoted = is_quoted(event->data.scalar.style);
     if (memchr(bytes, '\0', size) != NULL) return wrong_mark(build, event->start_mark, "a NUL byte in a text");
-    char *copy = arena_get(&build->read->arena, size + 1);
+    char *copy = yaml_arena_get(&build->read->arena, size + 1);
     struct node *node = add(build, NODE_TEXT, event->start_mark);
     if (node == NULL) return false;
-    if (copy == NULL) return no_memory(build->read);
+    if (copy == NULL) return value_no_memory(build->read);
     memcpy(copy, bytes, size);
     node->text = (struct slice){copy, size};
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -175,16 +175,16 @@ static bool add_text(struct build *build, const yaml_event_t *event)
     const bool is_key = build->open[build->depth].node->kind == NODE_MAP && build->open[build->depth].node->count % 2;
     if (node->exact) node->column += quoted;
     if (is_key && node->plain && slice_is(node->text, slice_of("<<")))
-        return wrong(build->read, NULL, node, "merge keys (<<) are not taken: write out what is meant");
+        return value_wrong(build->read, NULL, node, "merge keys (<<) are not supported: write the values out");
     return true;
 }
 
 static bool has_anchor(struct build *build, const yaml_event_t *event, const yaml_char_t *anchor,
                        const yaml_char_t *tag)
 {
-    if (anchor != NULL) wrong_mark(build, event->start_mark, "anchors (&) are not taken: write out what is meant");
+    if (anchor != NULL) wrong_mark(build, event->start_mark, "anchors (&) are not supported: write the values out");
     else if (tag != NULL)
-        wrong_mark(build, event->start_mark, "tags (!) are not taken: all values are what they look like");
+        wrong_mark(build, event->start_mark, "tags (!) are not supported: all values are what they look like");
     return anchor != NULL || tag != NULL;
 }
 
@@ -195,7 +195,7 @@ static bool take_event(struct build *build, const yaml_event_t *event)
         if (build->documents++ == 0) return true;
         return wrong_mark(build, event->start_mark, "a second document; expected one in a file");
     case YAML_ALIAS_EVENT:
-        return wrong_mark(build, event->start_mark, "aliases (*) are not taken: write out what is meant, or quote it");
+        return wrong_mark(build, event->start_mark, "aliases (*) are not supported: write the value out, or quote it");
     case YAML_SCALAR_EVENT:
         if (has_anchor(build, event, event->data.scalar.anchor, event->data.scalar.tag)) return false;
         return add_text(build, event);
@@ -234,9 +234,9 @@ bool yaml_read(struct read *read, struct slice text, struct node **root)
     *root = NULL;
     if (text.size > CONFIG_BYTES_MAX) {
         const struct node nowhere = {.line = 0};
-        return wrong(read, NULL, &nowhere, "more than 16 MiB");
+        return value_wrong(read, NULL, &nowhere, "more than 16 MiB");
     }
-    if (!yaml_parser_initialize(&build.parser)) return no_memory(read);
+    if (!yaml_parser_initialize(&build.parser)) return value_no_memory(read);
     yaml_parser_set_encoding(&build.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&build.parser, (const unsigned char *)(text.size != 0 ? text.bytes : ""), text.size);
     const bool good = build_all(&build, text);

@@ -59,7 +59,7 @@ void answer_refuse(struct exchange *exchange, const struct refusal *refusal)
     http_body(out, "application/json", bytes_slice(&body), exchange->flags & HTTP_HEAD_ONLY);
 }
 
-/* What a browser may do with it, whoever has put it into a frame or under another type. */
+/* What a browser may do with it, whichever page has framed it or given it another type. */
 static void guard(struct bytes *out, const char *policy)
 {
     http_add(out, "X-Content-Type-Options", slice_of("nosniff"));
@@ -92,7 +92,7 @@ void answer_written(struct exchange *exchange, const char *type, size_t size_max
     struct bytes body = {.memory = malloc(size_max), .capacity = size_max};
     if (body.memory != NULL) write(exchange, &body);
     if (body.memory == NULL || body.full) {
-        answer_refuse(exchange, &(struct refusal){.status = 503, .words = "no memory for this answer; ask again"});
+        answer_refuse(exchange, &(struct refusal){.status = 503, .words = "no memory for this response; try again"});
     } else {
         answer_long(exchange, &(struct answer_body){.type = type, .bytes = bytes_slice(&body)});
     }

@@ -45,23 +45,23 @@ static void write_words(struct bytes *out, unsigned status, uint64_t retry_s)
     bytes_text(out, " s\n");
 }
 
-static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    const uint64_t flags = item->detail[0];
-    const unsigned status = status_of(decision, decision->verdict == WEIR_ALLOW || item->shadow_denied);
+    const uint64_t flags = call->detail[0];
+    const unsigned status = status_of(decision, decision->verdict == WEIR_ALLOW || call->shadow_denied);
     const bool as_403 = status == 429 && flags & HTTP_AS_403;
-    const uint64_t retry_s = status == 429 ? headers_retry_s(decision->retry_ns, item->key, batch->now_ns) : 0;
+    const uint64_t retry_s = status == 429 ? headers_retry_s(decision->retry_ns, call->key, batch->now_ns) : 0;
     char memory[BODY_MAX];
     struct bytes body = {.memory = memory, .capacity = sizeof memory};
     write_words(&body, status, retry_s);
-    struct bytes *out = batch_reply(batch, item->session, ANSWER_MAX);
+    struct bytes *out = batch_reply(batch, call->session, ANSWER_MAX);
     http_start(out, as_403 ? 403 : status, !(flags & HTTP_CLOSES));
     http_add(out, "Cache-Control", slice_of("no-store"));
     if (status != 200) http_add_number(out, "X-Weir-Status", status);
-    if (item->shadow_denied) http_add(out, "X-Weir-Shadow", slice_of("deny"));
+    if (call->shadow_denied) http_add(out, "X-Weir-Shadow", slice_of("deny"));
     if (status == 429) http_add_number(out, "Retry-After", retry_s);
-    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, batch, item, decision);
-    if (flags & HTTP_X_HEADERS) headers_x(out, batch, item, decision);
+    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, batch, call, decision);
+    if (flags & HTTP_X_HEADERS) headers_x(out, batch, call, decision);
     http_body(out, "text/plain", bytes_slice(&body), flags & HTTP_HEAD_ONLY);
 }
 
@@ -101,7 +101,7 @@ static bool said(struct asking *asking, const char *name, enum http_known known,
     struct exchange *exchange = asking->exchange;
     const bool by_query = query_says(asking, name, value);
     if (exchange->times[known] == 0) return true;
-    if (by_query) return bad(exchange, header, "the query says this: expected no such header beside it");
+    if (by_query) return bad(exchange, header, "the query has this already: expected no such header as well");
     if (exchange->times[known] > 1) return bad(exchange, header, "expected it once: which one is the proxy's?");
     *value = exchange->header[known];
     return true;
@@ -174,31 +174,31 @@ static struct slice part_of_key(void *request, const char *name)
 
 /* ---- the question ---- */
 
-static bool key_of_parts(struct asking *asking, struct item *item)
+static bool key_of_parts(struct asking *asking, struct call *call)
 {
     char problem[200];
     struct exchange *exchange = asking->exchange;
     if (exchange->times[KNOWN_KEY] != 0) {
         return bad(exchange, "X-Weir-Key", "weir.yaml says what this limit's key is made of: expected no X-Weir-Key");
     }
-    const bool made = batch_key_of_fields(exchange->batch, part_of_key, asking, item, problem);
+    const bool made = batch_key_of_fields(exchange->batch, part_of_key, asking, call, problem);
     if (asking->twice != NULL) return bad(exchange, asking->twice, "expected it once: which one is the proxy's?");
     return made || bad(exchange, "key", problem);
 }
 
-static bool find_key(struct asking *asking, struct item *item)
+static bool find_key(struct asking *asking, struct call *call)
 {
     char problem[200];
     struct exchange *exchange = asking->exchange;
-    const struct policy_limit *named = item->policy_limit;
+    const struct policy_limit *named = call->policy_limit;
     struct slice key = in_query(asking, "key");
-    if (key.size == 0 && named != NULL && (named->parts != 0 || named->common)) return key_of_parts(asking, item);
+    if (key.size == 0 && named != NULL && (named->parts != 0 || named->common)) return key_of_parts(asking, call);
     if (!said(asking, "key", KNOWN_KEY, "X-Weir-Key", &key)) return false;
     if (key.size == 0) {
         return bad(exchange, "X-Weir-Key",
-                   "expected whom it is counted for, such as proxy_set_header X-Weir-Key $remote_addr; or &key=");
+                   "expected the key to count for, such as proxy_set_header X-Weir-Key $remote_addr; or &key=");
     }
-    return batch_key(exchange->batch, key, item, problem) || bad(exchange, "key", problem);
+    return batch_key(exchange->batch, key, call, problem) || bad(exchange, "key", problem);
 }
 
 static bool find_costs(struct asking *asking, struct costs *costs)
@@ -209,12 +209,12 @@ static bool find_costs(struct asking *asking, struct costs *costs)
     if (field.value.size == 0) return true;
     if (!fields_costs(asking->exchange, &field, "cost", costs)) return false;
     for (unsigned i = 0; i < costs->count; i++) {
-        if (costs->of[i] == 0) return bad(asking->exchange, "cost", "expected at least 1, or nobody would be counted");
+        if (costs->of[i] == 0) return bad(asking->exchange, "cost", "expected at least 1, or nothing would be counted");
     }
     return true;
 }
 
-static bool find_options(struct asking *asking, struct item *item)
+static bool find_options(struct asking *asking, struct call *call)
 {
     struct exchange *exchange = asking->exchange;
     struct slice peek;
@@ -223,8 +223,8 @@ static bool find_options(struct asking *asking, struct item *item)
     else if (status.size != 0 && !slice_is(status, slice_of("429")))
         return bad(exchange, "status", "expected 403 or 429");
     const bool says_peek = query_says(asking, "peek", &peek);
-    item->peek = slice_is(peek, slice_of("1"));
-    if (says_peek && !item->peek && !slice_is(peek, slice_of("0")))
+    call->peek = slice_is(peek, slice_of("1"));
+    if (says_peek && !call->peek && !slice_is(peek, slice_of("0")))
         return bad(exchange, "peek", "expected 1, to take nothing, or 0");
     return fields_headers(exchange, fields_find(&asking->query, "headers"));
 }
@@ -234,15 +234,15 @@ void auth_route(struct exchange *exchange)
     struct asking asking; /* fields have no need to be zeroed */
     struct slice limit;
     struct costs costs;
-    struct item item = item_start(exchange->session, answer);
+    struct call call = call_start(exchange->session, answer);
     asking.exchange = exchange;
     asking.twice = NULL;
-    if (!fields_of_query(exchange, &asking.query) || !find_options(&asking, &item)) return;
+    if (!fields_of_query(exchange, &asking.query) || !find_options(&asking, &call)) return;
     if (!said(&asking, "limit", KNOWN_LIMIT, "X-Weir-Limit", &limit)) return;
     if (limit.size == 0) {
         bad(exchange, "limit", "expected the name or the text of a limit: /auth?limit=api, or X-Weir-Limit: 10/s");
         return;
     }
-    if (!fields_limit(exchange, limit, &item) || !find_key(&asking, &item)) return;
-    if (find_costs(&asking, &costs)) fields_ask(exchange, &item, &costs);
+    if (!fields_limit(exchange, limit, &call) || !find_key(&asking, &call)) return;
+    if (find_costs(&asking, &costs)) fields_ask(exchange, &call, &costs);
 }

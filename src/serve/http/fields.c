@@ -13,7 +13,7 @@ char *fields_room(struct exchange *exchange, size_t size)
     char *room = bytes_room(&batch->scratch, size);
     if (room != NULL) return room;
     batch->scratch.full = false;
-    answer_refuse(exchange, &(struct refusal){.status = 503, .words = "too much at once; ask again"});
+    answer_refuse(exchange, &(struct refusal){.status = 503, .words = "too much at once; try again"});
     return NULL;
 }
 
@@ -72,11 +72,11 @@ static bool bad(struct exchange *exchange, const char *field, const char *words)
     return false;
 }
 
-bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct item *item)
+bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct call *call)
 {
     const char *code = "";
     weir_error error = {0};
-    if (batch_limit(exchange->batch, name_or_text, item, &code, &error)) return true;
+    if (batch_limit(exchange->batch, name_or_text, call, &code, &error)) return true;
     const bool unknown = strcmp(code, "NOLIMIT") == 0;
     /* 403 would tell nginx that its client has been refused. */
     const bool forbidden = strcmp(code, "NOPERM") == 0 && !(exchange->flags & HTTP_OF_PROXY);
@@ -127,15 +127,15 @@ bool fields_headers(struct exchange *exchange, const struct field *field)
 
 /* ---- asking ---- */
 
-void fields_ask(struct exchange *exchange, struct item *item, const struct costs *costs)
+void fields_ask(struct exchange *exchange, struct call *call, const struct costs *costs)
 {
     char problem[200];
-    if (!batch_costs(item, costs->count, problem)) {
+    if (!batch_costs(call, costs->count, problem)) {
         bad(exchange, "cost", problem);
         return;
     }
-    item->cost = costs->of[0];
-    item->detail[0] = exchange->flags;
-    batch_take(exchange->batch, item, costs->count > 1 ? costs->of : NULL, costs->count > 1 ? costs->count : 0);
-    if (!(exchange->flags & HTTP_NO_HEADERS) && headers_ask_table(item)) batch_settle_queue(exchange->batch);
+    call->cost = costs->of[0];
+    call->detail[0] = exchange->flags;
+    batch_take(exchange->batch, call, costs->count > 1 ? costs->of : NULL, costs->count > 1 ? costs->count : 0);
+    if (!(exchange->flags & HTTP_NO_HEADERS) && headers_ask_table(call)) batch_settle_queue(exchange->batch);
 }

@@ -3,10 +3,10 @@
 
    A page on the web can send its reader's browser to a service on that reader's own machine, either straight away
    (Origin and Sec-Fetch-Site tell) or through a name of its own that points to 127.0.0.1 (Host tells).  So Host has to
-   be an address, localhost, or a name that whoever runs the service has written down, and what asks /auth, whose Origin
+   be an address, localhost, or a name that the operator has listed, and what asks /auth, whose Origin
    is its client's, has to show that it is a proxy.
 
-   Nobody is told how far he was right. */
+   A refusal does not say how much of a password was right. */
 #include "serve/http/parts.h"
 #include "serve/protocols.h"
 
@@ -126,7 +126,7 @@ bool gate_host(const struct exchange *exchange, struct refusal *refusal)
         .status = 421,
         .field = "Host",
         .words = "expected an address, localhost, or a name that weir.yaml has under hosts, such as Host: 127.0.0.1: "
-                 "otherwise any page on the web could come in through its own name"};
+                 "other names are refused because of DNS rebinding"};
     return false;
 }
 
@@ -147,10 +147,10 @@ bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
     const struct slice own = exchange->header[KNOWN_HOST], origin = exchange->header[KNOWN_ORIGIN];
     const bool alike = times == 0 || (times == 1 && same_host(host_of_origin(origin), own));
     if (alike && !gate_same(exchange->header[KNOWN_SITE], "cross-site")) return true;
-    *refusal = (struct refusal){.status = 403,
-                                .field = times != 0 ? "Origin" : "Sec-Fetch-Site",
-                                .words = "a page from elsewhere may not ask here: expected an Origin that is this "
-                                         "service's own, or none"};
+    *refusal = (struct refusal){
+        .status = 403,
+        .field = times != 0 ? "Origin" : "Sec-Fetch-Site",
+        .words = "cross-origin request refused: expected an Origin that is this service's own, or none"};
     return false;
 }
 

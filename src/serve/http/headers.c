@@ -39,10 +39,10 @@ uint64_t headers_retry_s(uint64_t retry_ns, struct slice key, uint64_t now_ns)
 /* ---- writing ---- */
 
 /* Names have no byte that would need a "\" in a string of structured fields. */
-static void policy_name(struct bytes *out, const struct item *item, int limit, int limits)
+static void policy_name(struct bytes *out, const struct call *call, int limit, int limits)
 {
     bytes_byte(out, '"');
-    if (item->named) bytes_add(out, item->limit);
+    if (call->named) bytes_add(out, call->limit);
     else bytes_text(out, "default");
     if (limits > 1) {
         bytes_byte(out, '-');
@@ -51,7 +51,7 @@ static void policy_name(struct bytes *out, const struct item *item, int limit, i
     bytes_byte(out, '"');
 }
 
-static void policy_item(struct bytes *out, const struct limit *limit)
+static void policy_call(struct bytes *out, const struct limit *limit)
 {
     char text[QUOTA_MAX];
     struct writer writer = {text, sizeof text, 0};
@@ -61,27 +61,27 @@ static void policy_item(struct bytes *out, const struct limit *limit)
 
 /* ---- what is left ---- */
 
-static bool is_one_slot(const struct item *item)
+static bool is_one_slot(const struct call *call)
 {
-    const struct plan *plan = plan_inside_const(item->under.plan);
+    const struct plan *plan = plan_inside_const(call->under.plan);
     return plan->count == 1 && plan->interval[0] != 0;
 }
 
-bool headers_ask_table(const struct item *item)
+bool headers_ask_table(const struct call *call)
 {
-    return !item->under.is_shared && (!is_one_slot(item) || item->peek || item->under.shadow);
+    return !call->under.is_shared && (!is_one_slot(call) || call->peek || call->under.shadow);
 }
 
-static struct quota_left left_of_slot(const struct batch *batch, const struct item *item, const weir_decision *decision)
+static struct quota_left left_of_slot(const struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    const struct limit *limit = &plan_inside_const(item->under.plan)->limit[0];
-    return quota_left_of(limit, decision->remaining, decide_full_ns(batch, item, decision));
+    const struct limit *limit = &plan_inside_const(call->under.plan)->limit[0];
+    return quota_left_of(limit, decision->remaining, decide_full_ns(batch, call, decision));
 }
 
-static struct quota_left left_by_asking(const struct batch *batch, const struct item *item, int limit)
+static struct quota_left left_by_asking(const struct batch *batch, const struct call *call, int limit)
 {
-    const weir_key key = {item->key.bytes, item->key.size};
-    const struct policy_verdict *under = &item->under;
+    const weir_key key = {call->key.bytes, call->key.size};
+    const struct policy_verdict *under = &call->under;
     const uint64_t now_ns = batch->now_ns;
     const uint64_t left = keyed_peek(under->table, under->plan, key, now_ns, limit, 0).remaining;
     const uint64_t more = add_saturating(left, 1);
@@ -90,27 +90,27 @@ static struct quota_left left_by_asking(const struct batch *batch, const struct 
 }
 
 /* As the engine has told it of the limit that it names: it is not asked twice. */
-static struct quota_left left_of_shared(const struct item *item, const weir_decision *decision)
+static struct quota_left left_of_shared(const struct call *call, const weir_decision *decision)
 {
-    const bool looked = item->peek && decision->verdict == WEIR_ALLOW;
-    return (struct quota_left){.permits = add_saturating(decision->remaining, looked ? item->cost : 0),
+    const bool looked = call->peek && decision->verdict == WEIR_ALLOW;
+    return (struct quota_left){.permits = add_saturating(decision->remaining, looked ? call->cost : 0),
                                .wait_ns = decision_retry_ns(decision),
                                .all = decision->verdict != WEIR_DENY};
 }
 
-static struct quota_left left_of(const struct batch *batch, const struct item *item, const weir_decision *decision,
+static struct quota_left left_of(const struct batch *batch, const struct call *call, const weir_decision *decision,
                                  int limit)
 {
-    const bool slot = is_one_slot(item) && !item->peek && !item->under.shadow;
-    if (slot) return left_of_slot(batch, item, decision);
-    return item->under.is_shared ? left_of_shared(item, decision) : left_by_asking(batch, item, limit);
+    const bool slot = is_one_slot(call) && !call->peek && !call->under.shadow;
+    if (slot) return left_of_slot(batch, call, decision);
+    return call->under.is_shared ? left_of_shared(call, decision) : left_by_asking(batch, call, limit);
 }
 
-static void left_item(struct bytes *out, const struct batch *batch, const struct item *item,
+static void left_call(struct bytes *out, const struct batch *batch, const struct call *call,
                       const weir_decision *decision, int limit)
 {
-    struct quota_left left = left_of(batch, item, decision, limit);
-    const bool untold = !headers_ask_table(item) && decision->verdict == WEIR_NEVER; /* of which the state is */
+    struct quota_left left = left_of(batch, call, decision, limit);
+    const bool untold = !headers_ask_table(call) && decision->verdict == WEIR_NEVER; /* of which the state is */
     char text[QUOTA_MAX];
     struct writer writer = {text, sizeof text, 0};
     left.all |= untold;
@@ -121,36 +121,36 @@ static void left_item(struct bytes *out, const struct batch *batch, const struct
 /* ---- the headers ---- */
 
 /* decision NULL: the policies. */
-static void list(struct bytes *out, const char *name, const struct batch *batch, const struct item *item,
+static void list(struct bytes *out, const char *name, const struct batch *batch, const struct call *call,
                  const weir_decision *decision)
 {
-    const struct plan *plan = plan_inside_const(item->under.plan);
+    const struct plan *plan = plan_inside_const(call->under.plan);
     const char *before = name;
     for (int i = 0; i < (int)plan->count; i++) {
         if (plan->limit[i].period_ns == 0) continue; /* "unlimited", "none" */
-        if (decision != NULL && item->under.is_shared && decision->limit != (uint32_t)i) continue;
+        if (decision != NULL && call->under.is_shared && decision->limit != (uint32_t)i) continue;
         bytes_text(out, before);
         before = ", ";
-        policy_name(out, item, i, (int)plan->count);
-        if (decision == NULL) policy_item(out, &plan->limit[i]);
-        else left_item(out, batch, item, decision, i);
+        policy_name(out, call, i, (int)plan->count);
+        if (decision == NULL) policy_call(out, &plan->limit[i]);
+        else left_call(out, batch, call, decision, i);
     }
     if (before != name) bytes_text(out, "\r\n");
 }
 
-void headers_ratelimit(struct bytes *out, const struct batch *batch, const struct item *item,
+void headers_ratelimit(struct bytes *out, const struct batch *batch, const struct call *call,
                        const weir_decision *decision)
 {
-    list(out, "RateLimit-Policy: ", batch, item, NULL);
-    list(out, "RateLimit: ", batch, item, decision);
+    list(out, "RateLimit-Policy: ", batch, call, NULL);
+    list(out, "RateLimit: ", batch, call, decision);
 }
 
-void headers_x(struct bytes *out, const struct batch *batch, const struct item *item, const weir_decision *decision)
+void headers_x(struct bytes *out, const struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    const struct plan *plan = plan_inside_const(item->under.plan);
+    const struct plan *plan = plan_inside_const(call->under.plan);
     const struct limit *limit = &plan->limit[decision->limit < plan->count ? decision->limit : 0];
     if (limit->period_ns == 0) return;
-    const uint64_t full_ns = decide_full_ns(batch, item, decision);
+    const uint64_t full_ns = decide_full_ns(batch, call, decision);
     http_add_number(out, "X-RateLimit-Limit", quota_at_once(limit));
     http_add_number(out, "X-RateLimit-Remaining", decision->remaining);
     http_add_number(out, "X-RateLimit-Reset", whole_seconds(full_ns));

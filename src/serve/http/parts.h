@@ -32,7 +32,7 @@ enum http_known {
     KNOWN_COUNT
 };
 
-/* What is still wanted to be known of a request when its answer is written: item->detail[0]. */
+/* What is still wanted to be known of a request when its answer is written: call->detail[0]. */
 enum http_flag {
     HTTP_CLOSES = 1,
     HTTP_HEAD_ONLY = 2,
@@ -105,7 +105,7 @@ bool fields_of_query(struct exchange *exchange, struct fields *fields);
 /* Memory that lives until the batch's end; NULL: there is no more, refused. */
 char *fields_room(struct exchange *exchange, size_t size);
 
-bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct item *item);
+bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct call *call);
 
 /* One number, or one for each limit: "5", "5,10". */
 struct costs {
@@ -116,7 +116,7 @@ bool fields_costs(struct exchange *exchange, const struct field *field, const ch
 bool fields_headers(struct exchange *exchange, const struct field *field); /* NULL is fine: none */
 
 /* Queues it; answered in its place. */
-void fields_ask(struct exchange *exchange, struct item *item, const struct costs *costs);
+void fields_ask(struct exchange *exchange, struct call *call, const struct costs *costs);
 
 /* ---- the routes ---- */
 

@@ -23,7 +23,9 @@ static void health_route(struct exchange *exchange)
 static void ready_route(struct exchange *exchange)
 {
     if (atom_load(&exchange->batch->service->draining) == 0) answer_json(exchange, 200, slice_of("{\"ready\":true}\n"));
-    else answer_refuse(exchange, &(struct refusal){.status = 503, .words = "stopping: what has begun is answered"});
+    else
+        answer_refuse(exchange, &(struct refusal){.status = 503,
+                                                  .words = "stopping: only requests that have begun are answered"});
 }
 
 static void write_metrics(struct exchange *exchange, struct bytes *out)
@@ -68,7 +70,7 @@ static bool page_of(struct slice path, struct answer_body *body)
     memcpy(name, path.bytes, path.size);
     name[path.size] = '\0';
     if (strlen(name) != path.size) return false;
-    body->bytes = page_bytes(name, &body->type, &body->policy);
+    body->bytes = live_page(name, &body->type, &body->policy);
     return body->bytes.size != 0;
 }
 
@@ -160,7 +162,7 @@ static void find_and_do(struct exchange *exchange)
     }
     char words[ANSWER_WORDS_MAX];
     if (inside && route != NULL) {
-        snprintf(words, sizeof words, "this method is not for this path: expected %s", route->allow);
+        snprintf(words, sizeof words, "method not allowed for this path: expected %s", route->allow);
         refusal = (struct refusal){
             .status = 405, .field = "method", .words = words, .header = "Allow", .value = route->allow};
     }

@@ -5,7 +5,7 @@
        {"verdict":"allow","limit":0,"remaining":19,"delay_ns":0,"retry_ns":0,"full_ns":100000000,"receipt":"..."}
 
    Numbers are written as they are, up to 2^63 - 1, which stands for all that is more: a reader with 64 bits has them
-   exactly, JavaScript to 16 digits, and nobody is told to come back earlier than he may.
+   exactly, JavaScript to 16 digits, and no client is told to come back too early.
 
    200 allowed, 429 refused, 422 never; an unknown field is refused, so that a misspelled one does not pass for its
    default. */
@@ -43,16 +43,16 @@ static bool is_text(struct slice slice)
     return at == slice.size;
 }
 
-static void receipt(struct batch *batch, struct json *json, const struct item *item, const weir_decision *decision)
+static void receipt(struct batch *batch, struct json *json, const struct call *call, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
-    if (!is_text(item->key)) return; /* JSON would change it, and then it would be none */
-    receipt_write(batch, &text, item, decision);
+    if (!is_text(call->key)) return; /* JSON would change it, and then it would be none */
+    receipt_write(batch, &text, call, decision);
     if (text.size != 0) json_string(json, "receipt", bytes_slice(&text)); /* else nothing could be corrected */
 }
 
-static void write_body(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision,
+static void write_body(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision,
                        bool allowed)
 {
     struct json json = {.out = out};
@@ -62,29 +62,29 @@ static void write_body(struct batch *batch, struct bytes *out, const struct item
     number(&json, "remaining", decision->remaining);
     number(&json, "delay_ns", decision->delay_ns);
     number(&json, "retry_ns", decision_retry_ns(decision));
-    number(&json, "full_ns", decide_full_ns(batch, item, decision));
+    number(&json, "full_ns", decide_full_ns(batch, call, decision));
     number(&json, "late_ns", decision_late_ns(decision));
-    if (item->shadow_denied) json_bool(&json, "shadow", true);
-    if (allowed) receipt(batch, &json, item, decision);
+    if (call->shadow_denied) json_bool(&json, "shadow", true);
+    if (allowed) receipt(batch, &json, call, decision);
     json_end_object(&json);
     bytes_byte(out, '\n');
 }
 
-static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    const uint64_t flags = item->detail[0];
-    const bool allowed = decision->verdict == WEIR_ALLOW || item->shadow_denied;
+    const uint64_t flags = call->detail[0];
+    const bool allowed = decision->verdict == WEIR_ALLOW || call->shadow_denied;
     char memory[BODY_MAX];
     struct bytes body = {.memory = memory, .capacity = sizeof memory};
-    write_body(batch, &body, item, decision, allowed);
-    struct bytes *out = batch_reply(batch, item->session, ANSWER_MAX);
+    write_body(batch, &body, call, decision, allowed);
+    struct bytes *out = batch_reply(batch, call->session, ANSWER_MAX);
     http_start(out, allowed ? 200 : decision->verdict == WEIR_NEVER ? 422 : 429, !(flags & HTTP_CLOSES));
     http_add(out, "Cache-Control", slice_of("no-store"));
     if (!allowed && decision->verdict == WEIR_DENY) {
-        http_add_number(out, "Retry-After", headers_retry_s(decision->retry_ns, item->key, batch->now_ns));
+        http_add_number(out, "Retry-After", headers_retry_s(decision->retry_ns, call->key, batch->now_ns));
     }
-    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, batch, item, decision);
-    if (flags & HTTP_X_HEADERS) headers_x(out, batch, item, decision);
+    if (!(flags & HTTP_NO_HEADERS)) headers_ratelimit(out, batch, call, decision);
+    if (flags & HTTP_X_HEADERS) headers_x(out, batch, call, decision);
     http_body(out, "application/json", bytes_slice(&body), flags & HTTP_HEAD_ONLY);
 }
 
@@ -109,18 +109,18 @@ static struct slice part_of_key(void *request, const char *name)
     return text_of(request, name);
 }
 
-static bool limit_and_key(struct exchange *exchange, struct fields *fields, struct item *item)
+static bool limit_and_key(struct exchange *exchange, struct fields *fields, struct call *call)
 {
     char problem[200];
     const struct slice limit = text_of(fields, "limit"), key = text_of(fields, "key");
     if (limit.size == 0) return bad(exchange, "limit", "expected the name or the text of a limit; for example 10/s");
-    if (!fields_limit(exchange, limit, item)) return false;
-    const struct policy_limit *named = item->policy_limit;
+    if (!fields_limit(exchange, limit, call)) return false;
+    const struct policy_limit *named = call->policy_limit;
     if (key.size == 0 && (named == NULL || (named->parts == 0 && !named->common))) {
-        return bad(exchange, "key", "expected whom it is counted for; for example acme or 192.0.2.1");
+        return bad(exchange, "key", "expected the key to count for; for example acme or 192.0.2.1");
     }
-    if (key.size != 0) return batch_key(exchange->batch, key, item, problem) || bad(exchange, "key", problem);
-    return batch_key_of_fields(exchange->batch, part_of_key, fields, item, problem) || bad(exchange, "key", problem);
+    if (key.size != 0) return batch_key(exchange->batch, key, call, problem) || bad(exchange, "key", problem);
+    return batch_key_of_fields(exchange->batch, part_of_key, fields, call, problem) || bad(exchange, "key", problem);
 }
 
 static bool is_part(const struct policy_limit *named, struct slice name)
@@ -168,15 +168,15 @@ static void ask_route(struct exchange *exchange, bool charge)
     static const char *const known[] = {"limit", "key", "cost", "peek", "headers", NULL};
     static const char *const known_of_charge[] = {"limit", "key", "cost", "headers", NULL};
     struct fields fields;
-    struct item item = item_start(exchange->session, answer);
+    struct call call = call_start(exchange->session, answer);
     struct costs costs = {.of = {1}, .count = 1};
-    item.charge = charge;
-    if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
-    if (!only_known(exchange, &fields, charge ? known_of_charge : known, item.policy_limit)) return;
+    call.charge = charge;
+    if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &call)) return;
+    if (!only_known(exchange, &fields, charge ? known_of_charge : known, call.policy_limit)) return;
     const struct field *cost = fields_find(&fields, "cost");
     if (cost != NULL && !fields_costs(exchange, cost, "cost", &costs)) return;
-    if (!charge && !peek_of(exchange, fields_find(&fields, "peek"), &item.peek)) return;
-    if (fields_headers(exchange, fields_find(&fields, "headers"))) fields_ask(exchange, &item, &costs);
+    if (!charge && !peek_of(exchange, fields_find(&fields, "peek"), &call.peek)) return;
+    if (fields_headers(exchange, fields_find(&fields, "headers"))) fields_ask(exchange, &call, &costs);
 }
 
 void take_route(struct exchange *exchange)
@@ -196,10 +196,10 @@ static struct exchange later(struct batch *batch, struct session *session, const
     return (struct exchange){.batch = batch, .session = session, .request = request, .flags = (unsigned)flags};
 }
 
-static void answer_forgotten(struct batch *batch, const struct item *item, const weir_decision *decision)
+static void answer_forgotten(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
     const struct http_request request = {.path = slice_of("/v1/forget")};
-    struct exchange exchange = later(batch, item->session, &request, item->detail[0]);
+    struct exchange exchange = later(batch, call->session, &request, call->detail[0]);
     if (decision->verdict == WEIR_ALLOW) {
         answer_json(&exchange, 200, slice_of("{\"forgotten\":true}\n"));
     } else {
@@ -212,13 +212,13 @@ void forget_route(struct exchange *exchange)
 {
     static const char *const known[] = {"limit", "key", NULL};
     struct fields fields;
-    struct item item = item_start(exchange->session, answer_forgotten);
-    item.detail[0] = exchange->flags;
+    struct call call = call_start(exchange->session, answer_forgotten);
+    call.detail[0] = exchange->flags;
     if (!gate_change(exchange)) return;
-    if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &item)) return;
-    if (!only_known(exchange, &fields, known, item.policy_limit)) return;
+    if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &call)) return;
+    if (!only_known(exchange, &fields, known, call.policy_limit)) return;
     batch_settle_queue(exchange->batch);
-    decide_forget(exchange->batch, &item);
+    decide_forget(exchange->batch, &call);
 }
 
 static void answer_settled(struct batch *batch, struct session *session, uint64_t detail, enum receipt_result result,
@@ -243,11 +243,11 @@ void settle_route(struct exchange *exchange)
     const struct slice text = text_of(&fields, "receipt");
     const struct field *used = fields_find(&fields, "actual");
     if (text.size == 0) {
-        bad(exchange, "receipt", "expected the receipt that an answer of /v1/take has had");
+        bad(exchange, "receipt", "expected the receipt of a response of /v1/take");
         return;
     }
     if (used == NULL) {
-        bad(exchange, "actual", "expected what was really used: a whole number, or one for each limit; for example 5");
+        bad(exchange, "actual", "expected the actual cost: a whole number, or one for each limit; for example 5");
         return;
     }
     if (!fields_costs(exchange, used, "actual", &actual)) return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    New connections.
 
-   Who cannot be served is told so and let go, also when the process has no descriptor left; the loop never spins on a
-   connection that it cannot take. */
+   A client that cannot be served is told so and closed, also when the process has no descriptor left; the loop never
+   spins on a connection that it cannot take. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -102,8 +102,8 @@ void accept_again(struct worker *worker)
     if (worker->spare_descriptor < 0) worker->spare_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Who has come already is taken; who comes later is refused by the system at once, unless systemd has the socket, too:
-   then he waits for the next of us. */
+/* Connections in the backlog are accepted; the kernel refuses later ones at once, unless systemd has the socket, too:
+   then they wait for the next instance. */
 void accept_stop(struct worker *worker)
 {
     for (unsigned i = 0; i < worker->listener_count; i++) {

@@ -285,8 +285,8 @@ static void keep_unread(struct conn *conn)
     if (begins) begin_to_wait(conn);
 }
 
-/* In TLS who reads would else not know that nothing was cut off.  All answers are out: what the socket does not take of
-   this is no reason to take back what it has. */
+/* In TLS the client would else not know that nothing was cut off.  All answers are out: what the socket does not take
+   of this is no reason to take back what it has. */
 static void say_end(struct conn *conn)
 {
     if (conn->tls == NULL || conn->dead) return;

@@ -296,7 +296,7 @@ static bool cannot(char problem[LISTEN_PROBLEM_MAX], const char *address, int wh
                    address);
     case EACCES:
         if (strchr(address, '/') != NULL)
-            return say(problem, "cannot listen on %s: permission denied; this user may not write to its folder",
+            return say(problem, "cannot listen on %s: permission denied; this user may not write to its directory",
                        address);
         return say(problem,
                    "cannot listen on %s: permission denied; ports below 1024 are for root, or for systemd to "

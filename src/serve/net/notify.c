@@ -72,7 +72,7 @@ void notify_reloading(const struct notify *notify)
 
 void notify_stopping(const struct notify *notify)
 {
-    tell(notify, "STOPPING=1\nSTATUS=answering what came\n");
+    tell(notify, "STOPPING=1\nSTATUS=answering the requests received\n");
 }
 
 void notify_alive(const struct notify *notify)

@@ -28,12 +28,12 @@ static bool find(const char *user, const char *group, struct identity *identity,
     *identity = (struct identity){geteuid(), getegid()};
     if (user != NULL) {
         const struct passwd *found = getpwnam(user); /* NOLINT(concurrency-mt-unsafe): no other thread is there yet */
-        if (found == NULL) return fail(problem, "user", user, "there is none; expected one of /etc/passwd");
+        if (found == NULL) return fail(problem, "user", user, "no such user; expected one of /etc/passwd");
         *identity = (struct identity){found->pw_uid, found->pw_gid};
     }
     if (group != NULL) {
         const struct group *found = getgrnam(group); /* NOLINT(concurrency-mt-unsafe): the same */
-        if (found == NULL) return fail(problem, "group", group, "there is none; expected one of /etc/group");
+        if (found == NULL) return fail(problem, "group", group, "no such group; expected one of /etc/group");
         identity->group = found->gr_gid;
     }
     return true;

@@ -9,7 +9,7 @@
 
 enum { ACCESS_SECRETS = 2, ACCESS_SECRET_MAX = 512 };
 
-/* What whoever gives a password is.  Each may do what those before may. */
+/* The role that a password gives.  Each may do what those before may. */
 enum access_role { ACCESS_NOBODY, ACCESS_CLIENT, ACCESS_ADMIN };
 
 /* Free texts: limits that a client brings with its request. */

@@ -33,7 +33,7 @@ static uint64_t log_permits(const weir_plan *plan)
 
 static bool log_fits(const weir_plan *plan, weir_error *error)
 {
-    if (log_permits(plan) <= PLACE_LOG_MAX) return true;
+    if (log_permits(plan) <= BACKEND_LOG_MAX) return true;
     api_fail(error, WEIR_EUNSUPPORTED,
              "the sliding-logs of a limit have at most 8000 permits in this process, so that no call takes long, and "
              "100000 in an engine; shorten the period, for example 100/s for 6000/min, or write "
@@ -43,7 +43,7 @@ static bool log_fits(const weir_plan *plan, weir_error *error)
 
 bool backend_check_text(const weir_plan *plan, weir_error *error)
 {
-    if (log_permits(plan) <= PLACE_TEXT_LOG_MAX) return true;
+    if (log_permits(plan) <= BACKEND_TEXT_LOG_MAX) return true;
     api_fail(error, WEIR_EUNSUPPORTED,
              "the sliding-logs of a client's text have at most 2000 permits; shorten the period, for example 100/s for "
              "6000/min, write algorithm=sliding-window, or give the limit a name in weir.yaml, for up to 8000");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   The limits that have a name: what they are, whom they are counted by, who is exempt, who has another.
+   The limits that have a name: what they are, their keys, exempt networks, overrides.
 
    See policy.c (names, overrides, exempt networks), key.c (keys) and backend.c (tables and the engine).  A policy
    never changes once it is published: a change makes another one, and the old one goes when the last thread has let go
@@ -72,7 +72,7 @@ struct policy_limit {
 };
 
 struct policy {
-    unsigned users; /* the service's, under its mutex: workers that may look at it, and who publishes */
+    unsigned users; /* the service's, under its mutex: workers that may look at it, and the publisher */
     struct policy_limit *limit;
     unsigned limit_count;
     unsigned limit_room;
@@ -80,7 +80,7 @@ struct policy {
     struct engine *engine;      /* that keeps limits; NULL: none */
 };
 
-/* What a request by this key is asked under, and who decides: see decide.c. */
+/* What a request by this key is asked under, and where: see decide.c. */
 struct policy_verdict {
     const weir_plan *plan;
     union {
@@ -101,7 +101,7 @@ struct policy_backend {
 /* Permits of the sliding-logs of one limit in this process: so many that the costliest call, a charge that writes all
    of them anew, takes 100 us at most (bench/log_calls.c).  Of a text that a client sends fewer: two texts in turn
    under one key have the log entered anew. */
-enum { PLACE_LOG_MAX = 8000, PLACE_TEXT_LOG_MAX = 2000 };
+enum { BACKEND_LOG_MAX = 8000, BACKEND_TEXT_LOG_MAX = 2000 };
 
 /* May a client's text ask for this in this process? */
 bool backend_check_text(const weir_plan *plan, weir_error *error);
@@ -163,7 +163,7 @@ struct policy *policy_with(const struct policy *old, struct tables *tables, stru
 /* NULL is fine.  Its engine may be let go of, which may wait for it: not under a lock. */
 void policy_free(struct policy *policy);
 
-/* ---- for who makes one: config.c ---- */
+/* ---- for config.c, which makes one ---- */
 
 /* NULL: it may be a name; else why not. */
 const char *policy_name_problem(struct slice name);

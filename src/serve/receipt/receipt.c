@@ -55,13 +55,13 @@ _Static_assert(sizeof VERSION + MARK_DIGITS + (size_t)NUMBERS_MAX * DIGITS + POL
 
 /* ---- written ---- */
 
-static bool is_due(const struct item *item, const weir_decision *decision)
+static bool is_due(const struct call *call, const weir_decision *decision)
 {
-    if (decision->verdict != WEIR_ALLOW || item->peek || item->charge || item->shadow_denied) return false;
-    if (!decide_correctable(item, decision)) return false;
-    bool taken = item->each == NULL && item->cost != 0;
-    for (int i = 0; item->each != NULL && i < weir_plan_limits(item->under.plan); i++) {
-        taken = taken || item->each->cost[i] != 0;
+    if (decision->verdict != WEIR_ALLOW || call->peek || call->charge || call->shadow_denied) return false;
+    if (!decide_correctable(call, decision)) return false;
+    bool taken = call->each == NULL && call->cost != 0;
+    for (int i = 0; call->each != NULL && i < weir_plan_limits(call->under.plan); i++) {
+        taken = taken || call->each->cost[i] != 0;
     }
     return taken;
 }
@@ -112,9 +112,9 @@ static uint64_t table_now_ns(const struct batch *batch)
     return batch->now_ns + batch->slots->offset_ns;
 }
 
-static uint64_t made_of(const struct batch *batch, const struct item *item, const weir_decision *decision)
+static uint64_t made_of(const struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    return item->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(batch);
+    return call->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(batch);
 }
 
 /* What new ones are signed with: those of an engine with the secret that it keeps, once that has been read. */
@@ -141,40 +141,40 @@ static void sign(const struct mac *mac, const uint64_t number[], unsigned count,
     mac_of(mac, number, count * sizeof number[0], text.bytes, text.size, mark);
 }
 
-static void fill_fields(const struct batch *batch, const struct item *item, const weir_decision *decision,
+static void fill_fields(const struct batch *batch, const struct call *call, const weir_decision *decision,
                         unsigned count, uint64_t number[FIELDS])
 {
-    const bool shared = item->under.is_shared;
-    number[TABLE] = shared ? 0 : tables_number(item->under.table);
-    number[NUMBER] = item->receipt;
-    number[MADE] = made_of(batch, item, decision);
-    number[START] = shared ? 0 : decision->start.ns + item->under.table->offset_ns;
-    number[HEAD] = head_of(item->limit.size, count, decision->limit);
+    const bool shared = call->under.is_shared;
+    number[TABLE] = shared ? 0 : tables_number(call->under.table);
+    number[NUMBER] = call->receipt;
+    number[MADE] = made_of(batch, call, decision);
+    number[START] = shared ? 0 : decision->start.ns + call->under.table->offset_ns;
+    number[HEAD] = head_of(call->limit.size, count, decision->limit);
 }
 
-void receipt_write(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision)
+void receipt_write(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision)
 {
     uint64_t number[NUMBERS_MAX], half[2];
     uint8_t mark[MAC_SIZE];
-    if (!mac_is_here() || !is_due(item, decision)) return;
-    const struct slice key = batch_key_plain(item);
-    const unsigned count = item->each != NULL ? (unsigned)weir_plan_limits(item->under.plan) : 1;
+    if (!mac_is_here() || !is_due(call, decision)) return;
+    const struct slice key = batch_key_plain(call);
+    const unsigned count = call->each != NULL ? (unsigned)weir_plan_limits(call->under.plan) : 1;
     const unsigned numbers = FIELDS + 2 * count;
-    const size_t text = item->limit.size + key.size;
+    const size_t text = call->limit.size + key.size;
     char *at = bytes_room(out, sizeof VERSION + MARK_DIGITS + (size_t)numbers * DIGITS + text);
     if (at == NULL) return;
-    const struct mac *mac = signer(batch, item->under.is_shared, &number[KEY]);
-    fill_fields(batch, item, decision, count, number);
+    const struct mac *mac = signer(batch, call->under.is_shared, &number[KEY]);
+    fill_fields(batch, call, decision, count, number);
     for (unsigned i = 0; i < count; i++) {
-        number[FIELDS + 2 * i] = item->each != NULL ? item->each->cost[i] : item->cost;
-        number[FIELDS + 2 * i + 1] = item->each != NULL ? item->each->end[i] : decision->end;
+        number[FIELDS + 2 * i] = call->each != NULL ? call->each->cost[i] : call->cost;
+        number[FIELDS + 2 * i + 1] = call->each != NULL ? call->each->end[i] : decision->end;
     }
     memcpy(at, VERSION, sizeof VERSION);
     at += sizeof VERSION;
     char *behind = at + MARK_DIGITS;
     for (unsigned i = 0; i < numbers; i++, behind += DIGITS) write_hex(behind, number[i]);
-    memcpy(behind, item->limit.bytes, item->limit.size);
-    memcpy(behind + item->limit.size, key.bytes, key.size);
+    memcpy(behind, call->limit.bytes, call->limit.size);
+    memcpy(behind + call->limit.size, key.bytes, key.size);
     sign(mac, number, numbers, (struct slice){behind, text}, mark);
     memcpy(half, mark, sizeof half);
     write_hex(at, half[0]);
@@ -248,15 +248,15 @@ static bool fails(char problem[200], const char *words)
 }
 
 /* The limit as it is now.  Overrides and its numbers may have changed meanwhile; what was taken is time. */
-static bool find_limit(struct batch *batch, const struct receipt *receipt, struct item *item, char problem[200])
+static bool find_limit(struct batch *batch, const struct receipt *receipt, struct call *call, char problem[200])
 {
     static const char other[] = "its limit has another algorithm by now: nothing was corrected";
     const char *code = NULL;
     weir_error error;
-    if (!batch_limit(batch, receipt->limit, item, &code, &error)) return fails(problem, error.message);
-    const uint64_t table = item->under.is_shared ? 0 : tables_number(item->under.table);
-    if (!batch_key_again(batch, receipt->key, item) || receipt->number[TABLE] != table) return fails(problem, other);
-    if ((int)receipt->count == weir_plan_limits(item->under.plan)) return true;
+    if (!batch_limit(batch, receipt->limit, call, &code, &error)) return fails(problem, error.message);
+    const uint64_t table = call->under.is_shared ? 0 : tables_number(call->under.table);
+    if (!batch_key_again(batch, receipt->key, call) || receipt->number[TABLE] != table) return fails(problem, other);
+    if ((int)receipt->count == weir_plan_limits(call->under.plan)) return true;
     return fails(problem, "its limit has become another list of limits: nothing was corrected");
 }
 
@@ -299,11 +299,11 @@ static enum permit permit_here(struct batch *batch, const struct receipt *receip
     return permit[answer];
 }
 
-static void correct_here(const struct batch *batch, const struct receipt *receipt, const struct item *item,
+static void correct_here(const struct batch *batch, const struct receipt *receipt, const struct call *call,
                          const uint64_t used[])
 {
-    weir_decision decision = decision_of(receipt, item->under.table);
-    keyed_settle(item->under.table, item->under.plan, (weir_key){item->key.bytes, item->key.size}, batch->now_ns,
+    weir_decision decision = decision_of(receipt, call->under.table);
+    keyed_settle(call->under.table, call->under.plan, (weir_key){call->key.bytes, call->key.size}, batch->now_ns,
                  &decision, receipt->cost, used, receipt->end);
 }
 
@@ -386,8 +386,8 @@ static void correct_shared(struct batch *batch, struct session *session, struct 
                            const struct receipt *receipt)
 {
     char problem[200];
-    struct item item = item_start(NULL, NULL);
-    if (!find_limit(batch, receipt, &item, problem)) {
+    struct call call = call_start(NULL, NULL);
+    if (!find_limit(batch, receipt, &call, problem)) {
         refuse(batch, session, &pending->used, problem);
         free(pending);
         return;
@@ -395,13 +395,13 @@ static void correct_shared(struct batch *batch, struct session *session, struct 
     memcpy(pending->cost, receipt->cost, sizeof pending->cost);
     ask_engine(batch, session, pending,
                &(struct decide_alone){.ask = {.verb = WEIR_ASK_SETTLE,
-                                              .limit = engine_limit_inside(item.under.shared),
-                                              .key = decide_shared_key(batch, &item),
+                                              .limit = engine_limit_inside(call.under.shared),
+                                              .key = decide_shared_key(batch, &call),
                                               .cost = pending->cost,
                                               .costs = receipt->count,
                                               .actual = pending->used.actual,
                                               .taken = receipt->end[0]},
-                                      .shared = item.under.shared,
+                                      .shared = call.under.shared,
                                       .then = hear_settled});
 }
 
@@ -457,21 +457,21 @@ static void ask_permit(struct batch *batch, struct session *session, struct slic
 static void settle_known(struct batch *batch, struct session *session, struct slice text, const struct receipt *receipt,
                          const struct receipt_used *used)
 {
-    struct item item = item_start(session, NULL);
+    struct call call = call_start(session, NULL);
     struct receipt_used all = *used;
     char problem[200];
-    if (!is_ours(signer_of(batch, receipt->number), receipt, problem) || !find_limit(batch, receipt, &item, problem) ||
-        !batch_costs(&item, used->count, problem)) {
+    if (!is_ours(signer_of(batch, receipt->number), receipt, problem) || !find_limit(batch, receipt, &call, problem) ||
+        !batch_costs(&call, used->count, problem)) {
         refuse(batch, session, used, problem);
         return;
     }
     for (unsigned i = 0; i < receipt->count; i++) all.actual[i] = used->actual[used->count == 1 ? 0 : i];
-    if (item.under.is_shared) {
+    if (call.under.is_shared) {
         ask_permit(batch, session, text, receipt, &all);
         return;
     }
     const enum permit permit = permit_here(batch, receipt);
-    if (permit == PERMIT_GRANTED) correct_here(batch, receipt, &item, all.actual);
+    if (permit == PERMIT_GRANTED) correct_here(batch, receipt, &call, all.actual);
     answer_permit(batch, session, used, permit);
 }
 

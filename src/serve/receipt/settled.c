@@ -4,9 +4,9 @@
        header page | half 0: words | half 1: words             word: | window, 24 bits | mark, 40 |     0: empty
 
    Time is cut into windows as long as a receipt can be settled.  A receipt belongs to the window that it was made in,
-   whenever it is settled: so it has one place to be looked for, and who comes first is whose compare-and-swap succeeds.
-   Only receipts of the present window and of the one before it can be settled: two halves are enough, and a word of an
-   older window is as good as an empty one.  It is overwritten, never cleared.
+   whenever it is settled: so it has one place to be looked for, and the first is the one whose compare-and-swap
+   succeeds.  Only receipts of the present window and of the one before it can be settled: two halves are enough, and a
+   word of an older window is as good as an empty one.  It is overwritten, never cleared.
 
    A word is looked for from its mark on, PROBES words at most; within a window words only fill, so that all who look
    for the same mark come to the same word.  Where all are taken the memory is full.  Marks are a keyed hash: nobody
@@ -108,7 +108,7 @@ static void let_go(struct settled *settled)
     settled->region.fd = -1;
 }
 
-/* A file that is replaced stays with whoever has it open: they go on by themselves. */
+/* Processes that have a replaced file open keep it, and go on by themselves. */
 static int open_memory(struct settled *settled, const char *path, const struct header *wanted)
 {
     bool other = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Who is there: PING, ECHO, HELLO, AUTH, CLIENT, SELECT, RESET, QUIT, as Redis answers them.
+   The connection: PING, ECHO, HELLO, AUTH, CLIENT, SELECT, RESET, QUIT, as Redis answers them.
 
    There are two users, "default" and "admin"; by the admin's password alone either will do.
 
@@ -22,7 +22,7 @@ void resp_echo(struct batch *batch, struct session *session, const struct resp_c
 
 /* ---- the password ---- */
 
-/* false: it has been refused.  Who was let in before stays so. */
+/* false: it has been refused.  A session that was let in before stays so. */
 static bool log_in(struct batch *batch, struct session *session, struct slice user, struct slice password)
 {
     const enum access_role role = access_role(&batch->access, password);

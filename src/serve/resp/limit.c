@@ -8,7 +8,7 @@
 
    What is set here lasts until the service stops or reads its file again.
 
-   Who has set a name finds it with the next command. */
+   A client that has set a name finds it with its next command. */
 #include "serve/resp/parts.h"
 
 #include <stdio.h>
@@ -37,9 +37,9 @@ static void get(struct batch *batch, struct session *session, struct slice name)
 {
     const char *code = NULL;
     weir_error error;
-    struct item item = item_start(session, NULL);
-    if (batch_limit(batch, name, &item, &code, &error)) {
-        add_text(batch_reply(batch, session, LISTED_MAX), item.under.plan);
+    struct call call = call_start(session, NULL);
+    if (batch_limit(batch, name, &call, &code, &error)) {
+        add_text(batch_reply(batch, session, LISTED_MAX), call.under.plan);
     } else {
         resp_refuse_limit(batch, session, code, &error);
     }

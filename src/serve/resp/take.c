@@ -30,43 +30,43 @@ static struct slice verdict_text(const weir_decision *decision)
     return decision->verdict == WEIR_ALLOW ? allow : decision->verdict == WEIR_DENY ? deny : never;
 }
 
-static void add_receipt(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision)
+static void add_receipt(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes receipt = {.memory = memory, .capacity = sizeof memory};
-    receipt_write(batch, &receipt, item, decision);
+    receipt_write(batch, &receipt, call, decision);
     if (receipt.size != 0 && !receipt.full) resp_bulk(out, bytes_slice(&receipt));
-    else resp_null(out, item->session->resp_version);
+    else resp_null(out, call->session->resp_version);
 }
 
-static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    struct bytes *out = batch_reply(batch, item->session, BATCH_REPLY + RECEIPT_MAX);
+    struct bytes *out = batch_reply(batch, call->session, BATCH_REPLY + RECEIPT_MAX);
     resp_array(out, 8);
     resp_bulk(out, verdict_text(decision));
-    const uint64_t full_ns = decide_full_ns(batch, item, decision);
+    const uint64_t full_ns = decide_full_ns(batch, call, decision);
     const int64_t said[] = {decision->limit, capped(decision->remaining), capped(decision->delay_ns),
                             capped(decision_retry_ns(decision)), capped(full_ns)};
     resp_integers(out, said, sizeof said / sizeof said[0]);
-    add_receipt(batch, out, item, decision);
+    add_receipt(batch, out, call, decision);
     resp_integer(out, capped(decision_late_ns(decision)));
 }
 
 /* ---- questions ---- */
 
-static bool read_limit(struct batch *batch, struct session *session, struct slice text, struct item *item)
+static bool read_limit(struct batch *batch, struct session *session, struct slice text, struct call *call)
 {
     const char *code = NULL;
     weir_error error;
-    if (batch_limit(batch, text, item, &code, &error)) return true;
+    if (batch_limit(batch, text, call, &code, &error)) return true;
     resp_refuse_limit(batch, session, code, &error);
     return false;
 }
 
-static bool read_key(struct batch *batch, struct session *session, struct slice key, struct item *item)
+static bool read_key(struct batch *batch, struct session *session, struct slice key, struct call *call)
 {
     char problem[200];
-    if (batch_key(batch, key, item, problem)) return true;
+    if (batch_key(batch, key, call, problem)) return true;
     resp_refuse(batch, session, "ERR %s", problem);
     return false;
 }
@@ -89,13 +89,13 @@ static bool read_costs(struct batch *batch, struct session *session, const struc
 }
 
 static bool read_options(struct batch *batch, struct session *session, const struct resp_command *command,
-                         struct costs *costs, struct item *item)
+                         struct costs *costs, struct call *call)
 {
     char shown[RESP_SHOWN + 4];
     for (unsigned at = 3; at < command->count;) {
         const struct slice option = command->argument[at++];
         if (resp_is(option, "PEEK")) {
-            item->peek = true;
+            call->peek = true;
         } else if (resp_is(option, "COST") && costs->count == 0) {
             if (!read_costs(batch, session, command, &at, costs)) return false;
         } else {
@@ -109,23 +109,23 @@ static bool read_options(struct batch *batch, struct session *session, const str
     return true;
 }
 
-static void ask(struct batch *batch, struct session *session, struct item *item, const struct costs *costs)
+static void ask(struct batch *batch, struct session *session, struct call *call, const struct costs *costs)
 {
     char problem[200];
-    if (!batch_costs(item, costs->count, problem)) resp_refuse(batch, session, "ERR %s", problem);
-    else batch_take(batch, item, costs->each, costs->count);
+    if (!batch_costs(call, costs->count, problem)) resp_refuse(batch, session, "ERR %s", problem);
+    else batch_take(batch, call, costs->each, costs->count);
 }
 
 void resp_take(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    struct item *item = batch_item(batch, session, answer);
+    struct call *call = batch_call(batch, session, answer);
     struct costs costs;
     costs.count = 0;
-    if (!read_options(batch, session, command, &costs, item)) return;
+    if (!read_options(batch, session, command, &costs, call)) return;
     if (costs.count == 0) costs.each[costs.count++] = 1;
-    if (!read_limit(batch, session, command->argument[1], item)) return;
-    if (!read_key(batch, session, command->argument[2], item)) return;
-    ask(batch, session, item, &costs);
+    if (!read_limit(batch, session, command->argument[1], call)) return;
+    if (!read_key(batch, session, command->argument[2], call)) return;
+    ask(batch, session, call, &costs);
 }
 
 /* All from `at` on are numbers. */
@@ -142,13 +142,13 @@ static bool read_all_costs(struct batch *batch, struct session *session, const s
 
 void resp_charge(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    struct item *item = batch_item(batch, session, answer);
+    struct call *call = batch_call(batch, session, answer);
     struct costs costs;
-    item->charge = true;
+    call->charge = true;
     if (!read_all_costs(batch, session, command, 3, &costs)) return;
-    if (!read_limit(batch, session, command->argument[1], item)) return;
-    if (!read_key(batch, session, command->argument[2], item)) return;
-    ask(batch, session, item, &costs);
+    if (!read_limit(batch, session, command->argument[1], call)) return;
+    if (!read_key(batch, session, command->argument[2], call)) return;
+    ask(batch, session, call, &costs);
 }
 
 static void answer_settled(struct batch *batch, struct session *session, uint64_t detail, enum receipt_result result,
@@ -170,17 +170,17 @@ void resp_settle(struct batch *batch, struct session *session, const struct resp
     receipt_settle(batch, session, command->argument[1], &used);
 }
 
-static void answer_forgotten(struct batch *batch, const struct item *item, const weir_decision *decision)
+static void answer_forgotten(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    if (decision->verdict == WEIR_ALLOW) resp_integer(resp_reply(batch, item->session), 1);
-    else resp_refuse(batch, item->session, "ENGINE it does not answer: nothing was forgotten");
+    if (decision->verdict == WEIR_ALLOW) resp_integer(resp_reply(batch, call->session), 1);
+    else resp_refuse(batch, call->session, "ENGINE the engine does not answer: nothing was forgotten");
 }
 
 void resp_forget(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    struct item item = item_start(session, answer_forgotten);
+    struct call call = call_start(session, answer_forgotten);
     if (!resp_may_change(batch, session)) return;
-    if (!read_limit(batch, session, command->argument[1], &item)) return;
-    if (!read_key(batch, session, command->argument[2], &item)) return;
-    decide_forget(batch, &item);
+    if (!read_limit(batch, session, command->argument[1], &call)) return;
+    if (!read_key(batch, session, command->argument[2], &call)) return;
+    decide_forget(batch, &call);
 }

@@ -3,8 +3,8 @@
 
        *5  :limited, 0 or 1  :max_burst + 1  :how many more would pass  :seconds to wait, or -1  :seconds until full
 
-   Seconds are rounded up, so that who waits that long has waited long enough; redis-cell drops what is left of them
-   below one ms, and forgets keys up to one ms early.
+   Seconds are rounded up, so that a client that waits that long has waited long enough; redis-cell drops what is left
+   of them below one ms, and forgets keys up to one ms early.
 
    Nothing is allocated. */
 #include "plan/throttle.h"
@@ -25,16 +25,16 @@ static int64_t capped(uint64_t number)
 
 enum { DETAIL_LIMIT, DETAIL_NEVER };
 
-static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)
+static void answer(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    struct bytes *out = batch_reply(batch, item->session, BATCH_REPLY);
-    const bool never = item->detail[DETAIL_NEVER] != 0;
-    const uint64_t full_ns = decide_full_ns(batch, item, decision);
-    if (never) stats_decided(batch->stats, item->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
+    struct bytes *out = batch_reply(batch, call->session, BATCH_REPLY);
+    const bool never = call->detail[DETAIL_NEVER] != 0;
+    const uint64_t full_ns = decide_full_ns(batch, call, decision);
+    if (never) stats_decided(batch->stats, call->number, &(weir_decision){.verdict = WEIR_NEVER}, false);
     resp_array(out, 5);
     const bool refused = decision->verdict != WEIR_ALLOW || never;
     const int64_t retry_s = decision->verdict == WEIR_DENY ? seconds_up(decision->retry_ns) : -1;
-    const int64_t said[] = {refused, capped(item->detail[DETAIL_LIMIT]), capped(decision->remaining), retry_s,
+    const int64_t said[] = {refused, capped(call->detail[DETAIL_LIMIT]), capped(decision->remaining), retry_s,
                             seconds_up(full_ns)};
     resp_integers(out, said, sizeof said / sizeof said[0]);
 }
@@ -54,13 +54,13 @@ static bool read_numbers(struct batch *batch, struct session *session, const str
 }
 
 /* What can never pass is still told when what was taken before is back: it asks for nothing. */
-static void ask(struct batch *batch, struct item *item, uint64_t limit, uint64_t quantity)
+static void ask(struct batch *batch, struct call *call, uint64_t limit, uint64_t quantity)
 {
-    item->detail[DETAIL_LIMIT] = limit;
-    item->detail[DETAIL_NEVER] = quantity > limit;
-    item->cost = quantity > limit ? 0 : quantity;
-    item->peek = item->cost == 0;
-    batch_take(batch, item, NULL, 0);
+    call->detail[DETAIL_LIMIT] = limit;
+    call->detail[DETAIL_NEVER] = quantity > limit;
+    call->cost = quantity > limit ? 0 : quantity;
+    call->peek = call->cost == 0;
+    batch_take(batch, call, NULL, 0);
 }
 
 void resp_throttle(struct batch *batch, struct session *session, const struct resp_command *command)
@@ -68,20 +68,20 @@ void resp_throttle(struct batch *batch, struct session *session, const struct re
     int64_t number[THROTTLE_ARGUMENTS];
     weir_error error;
     char problem[200];
-    struct item *item = batch_item(batch, session, answer);
+    struct call *call = batch_call(batch, session, answer);
     if (batch->access.texts != ACCESS_TEXTS_ON) {
         resp_refuse(batch, session, "NOPERM CL.THROTTLE brings a limit of its own: %s",
                     access_no_texts(&batch->access));
         return;
     }
     if (!read_numbers(batch, session, command, number)) return;
-    if (!plans_throttle(batch, &number[THROTTLE_MAX_BURST], &item->under, &error)) {
+    if (!plans_throttle(batch, &number[THROTTLE_MAX_BURST], &call->under, &error)) {
         resp_refuse(batch, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);
         return;
     }
-    if (!batch_key(batch, command->argument[THROTTLE_KEY], item, problem)) {
+    if (!batch_key(batch, command->argument[THROTTLE_KEY], call, problem)) {
         resp_refuse(batch, session, "ERR %s", problem);
         return;
     }
-    ask(batch, item, (uint64_t)number[THROTTLE_MAX_BURST] + 1, (uint64_t)number[THROTTLE_QUANTITY]);
+    ask(batch, call, (uint64_t)number[THROTTLE_MAX_BURST] + 1, (uint64_t)number[THROTTLE_QUANTITY]);
 }

@@ -12,11 +12,11 @@ static const char plain_page[] =
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>weir serve</title></head>\n"
     "<body><h1>weir " WEIR_VERSION " is serving</h1>\n"
     "<p>It was built without its page, which needs uPlot; in its source: tools/page &amp;&amp; tools/build.</p>\n"
-    "<p>The same figures: <a href=\"/metrics\">/metrics</a> for Prometheus, <a href=\"/v1/stats\">/v1/stats</a> as "
+    "<p>The same numbers: <a href=\"/metrics\">/metrics</a> for Prometheus, <a href=\"/v1/stats\">/v1/stats</a> as "
     "JSON.</p>\n"
     "</body></html>\n";
 
-struct slice page_bytes(const char *path, const char **type, const char **policy)
+struct slice live_page(const char *path, const char **type, const char **policy)
 {
     if (strcmp(path, "/") != 0) return (struct slice){NULL, 0};
     const struct page_template page = live_template();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What became of requests, for whoever runs the service.
+   What became of requests, for the operator.
 
        worker: limiter -> stream's bytes        main thread, once a second: bytes -> stderr, stdout
 
@@ -98,18 +98,18 @@ void notes_add(struct batch *batch, const char *text)
     service_note(batch->service, plain);
 }
 
-void notes_never(struct batch *batch, const struct item *item)
+void notes_never(struct batch *batch, const struct call *call)
 {
-    const struct plan *plan = plan_inside_const(item->under.plan);
+    const struct plan *plan = plan_inside_const(call->under.plan);
     char line[NOTES_LINE_MAX];
-    if (item->cost < 2 || !plan_has_units(plan)) return;
-    for (uint64_t i = 1; item->each != NULL && i < plan->count; i++) {
-        if (item->each->cost[i] != item->each->cost[0]) return;
+    if (call->cost < 2 || !plan_has_units(plan)) return;
+    for (uint64_t i = 1; call->each != NULL && i < plan->count; i++) {
+        if (call->each->cost[i] != call->each->cost[0]) return;
     }
     if (!notes_may_add(batch)) return;
     snprintf(line, sizeof line,
-             "a cost of %ju never passes \"%.*s\": it counts in each limit; say a cost for each: COST 1 %ju",
-             (uintmax_t)item->cost, (int)least(item->limit.size, SHOWN_MAX), item->limit.bytes, (uintmax_t)item->cost);
+             "a cost of %ju never passes \"%.*s\": it counts in each limit; give a cost for each: COST 1 %ju",
+             (uintmax_t)call->cost, (int)least(call->limit.size, SHOWN_MAX), call->limit.bytes, (uintmax_t)call->cost);
     notes_add(batch, line);
 }
 
@@ -127,7 +127,7 @@ int notes_set_refusals(struct notes *notes, const char *limit, weir_error *error
     return problem;
 }
 
-void notes_refusal(struct batch *batch, const struct item *item, const weir_decision *decision)
+void notes_refusal(struct batch *batch, const struct call *call, const weir_decision *decision)
 {
     struct notes *notes = &batch->service->notes;
     char memory[LINE_MAX_BYTES];
@@ -137,13 +137,13 @@ void notes_refusal(struct batch *batch, const struct item *item, const weir_deci
     struct json json = {.out = &line};
     json_object(&json, NULL);
     json_number(&json, "unix_ms", host_unix_ns() / MS_NS);
-    json_string(&json, "refused", item->limit);
-    json_string(&json, "key", batch_key_plain(item));
-    json_number(&json, "cost", item->cost);
+    json_string(&json, "refused", call->limit);
+    json_string(&json, "key", batch_key_plain(call));
+    json_number(&json, "cost", call->cost);
     json_text(&json, "verdict", decision->verdict == WEIR_NEVER ? "never" : "deny");
     json_number(&json, "limit", decision->limit);
     json_number(&json, "retry_ns", decision->retry_ns);
-    json_bool(&json, "shadow", item->under.shadow);
+    json_bool(&json, "shadow", call->under.shadow);
     json_number(&json, "untold", untold);
     json_end_object(&json);
     bytes_byte(&line, '\n');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What became of requests, for whoever runs the service: mistakes on standard error and the page, refusals
+   What became of requests, for the operator: mistakes on standard error and the page, refusals
    where they are wanted as lines of JSON on standard output; of both no more than a limit of weir's lets through.
 
    See notes.c. */
@@ -13,11 +13,11 @@
 #include "share/atomic.h"
 
 struct batch;
-struct item;
+struct call;
 
 enum { NOTES_BYTES = 1 << 17, NOTES_LINE_MAX = 400 };
 
-/* One of the two streams: who writes waits for nobody, and what does not fit is counted. */
+/* One of the two streams: a writer never waits, and what does not fit is counted. */
 struct notes_stream {
     weir_limiter *limiter; /* NULL: nothing is written */
     struct atom untold;    /* since the last line */
@@ -28,7 +28,7 @@ struct notes_stream {
 struct notes {
     struct host_mutex mutex; /* around the streams' bytes */
     struct notes_stream mistakes, refusals;
-    char *spare; /* takes the place of a stream's bytes while those are written; of who calls notes_flush */
+    char *spare; /* takes the place of a stream's bytes while those are written; of the caller of notes_flush */
     struct atom refusals_wanted;
 };
 
@@ -45,7 +45,7 @@ bool notes_may_add(struct batch *batch);
 void notes_add(struct batch *batch, const char *text);
 
 /* It never passes: where one cost for several units may be why, that is noted as a mistake. */
-void notes_never(struct batch *batch, const struct item *item);
+void notes_never(struct batch *batch, const struct call *call);
 
 static inline bool notes_wants_refusals(const struct notes *notes)
 {
@@ -53,7 +53,7 @@ static inline bool notes_wants_refusals(const struct notes *notes)
 }
 
 /* [where they are wanted] */
-void notes_refusal(struct batch *batch, const struct item *item, const weir_decision *decision);
+void notes_refusal(struct batch *batch, const struct call *call, const weir_decision *decision);
 
 /* What has been written since it was called last goes to standard error and output.  By one thread, which may wait for
    them. */

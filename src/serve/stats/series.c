@@ -5,7 +5,8 @@
        the busiest numbers have a place of their own in each sample; what the others did is added up in the last
 
    Which numbers have a place: each while there is room, and then the busier, once it is twice as busy as the least busy
-   of those that have one.  Who loses his place leaves his past to the others, so that sums stay what they were.
+   of those that have one.  A number that loses its place leaves its past to the others, so that sums stay what they
+   were.
 
    Memory of one size; no worker waits but one that reads this at the same time; the tables are read for at most 1/100
    of a processor. */
@@ -91,7 +92,7 @@ void series_table(struct service *service, weir_table_stats *stats)
     series_release(series);
 }
 
-/* ---- who has a place ---- */
+/* ---- which numbers have a place ---- */
 
 static unsigned place_of(const struct series *series, unsigned number)
 {

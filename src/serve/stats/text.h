@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What the service has done, as text: for Prometheus, for the page, for who asks whom it refuses.
+   What the service has done, as text: for Prometheus, for the page, and who is refused most.
 
        metrics.c     /metrics
        json.c        /v1/stats, which the page asks each second, and the most refused keys
@@ -31,6 +31,6 @@ void stats_write_top(struct service *service, struct bytes *out);
 
 /* The page at this path ("/"), borrowed for ever; its Content-Type, its Content-Security-Policy.  An empty slice: no
    such page. */
-struct slice page_bytes(const char *path, const char **type, const char **policy);
+struct slice live_page(const char *path, const char **type, const char **policy);
 
 #endif

@@ -11,7 +11,7 @@ static struct table_slot *find_unmarked(const struct table_homes *homes, uint64_
 {
     struct table_look look;
     int own = table_look_for(&look, homes, hash);
-    for (unsigned turn = 0; !table_is_steady(&look) && turn < TABLE_TURNS_MAX; turn++)
+    for (unsigned attempt = 0; !table_is_steady(&look) && attempt < TABLE_ATTEMPTS_MAX; attempt++)
         own = table_look_for(&look, homes, hash);
     if (own == TABLE_NOWHERE || table_bucket_holds_displaced(table_bucket_in(homes, hash, own / TABLE_SLOTS), now))
         return NULL;
@@ -45,7 +45,7 @@ void table_give_back(struct table *table, const struct table_slip *slip)
 {
     const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
     unsigned area = table->count - 1;
-    for (unsigned turn = 0; back != 0 && turn < TABLE_TURNS_MAX; turn++) {
+    for (unsigned attempt = 0; back != 0 && attempt < TABLE_ATTEMPTS_MAX; attempt++) {
         uint64_t time = 0;
         const struct table_homes homes = homes_in(table, area, slip->part);
         struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
@@ -63,7 +63,7 @@ void table_give_back(struct table *table, const struct table_slip *slip)
 void table_forget(struct table *table, const struct table_part *part, uint64_t hash, uint64_t now)
 {
     unsigned area = table->first;
-    for (unsigned turn = 0; area < table->count && turn < TABLE_TURNS_MAX; turn++) {
+    for (unsigned attempt = 0; area < table->count && attempt < TABLE_ATTEMPTS_MAX; attempt++) {
         uint64_t time = 0;
         const struct table_homes homes = homes_in(table, area, part);
         struct table_slot *slot = find_unmarked(&homes, hash, now, &time);

@@ -5,10 +5,10 @@
 
 #include "share/table/table.h"
 
-/* A turn fails when another thread changed a slot meanwhile: after this many in a row something is wrong.  The explorer
-   uses fewer. */
-#ifndef TABLE_TURNS_MAX
-#define TABLE_TURNS_MAX 10000
+/* An attempt fails when another thread changed a slot meanwhile: after this many in a row something is wrong.  The
+   model checker uses fewer. */
+#ifndef TABLE_ATTEMPTS_MAX
+#define TABLE_ATTEMPTS_MAX 10000
 #endif
 
 enum {

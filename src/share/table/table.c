@@ -29,9 +29,9 @@
      both be committed and alive.  A commit may come after the slot was freed; then it changes a word that no thread
      believes.  A thread that finds a tentative slot of its key does all this on its behalf, so no thread waits for a
      dead one.
-   * Two new keys that want the same last slot may free each other's before either commits.  Each turn of that takes a
-     swap of both; they back off, and after too many turns a call is refused.  A slot that was taken over live is not
-     taken over again before it is committed.
+   * Two new keys that want the same last slot may free each other's before either commits.  Each attempt of that takes
+     a swap of both; they back off, and after too many attempts a call is refused.  A slot that was taken over live is
+     not taken over again before it is committed.
 
    When all eight slots are live, one of them may have room in its key's other bucket, which its tag and its place tell.
    That key is shifted, and the newcomer takes its place:
@@ -545,10 +545,10 @@ static void settle_claim(const struct table_call *call, const struct table_look 
 
 /* ---- calls ---- */
 
-static void table_back_off(unsigned turn)
+static void table_back_off(unsigned attempt)
 {
-    if (turn < TABLE_BACK_OFF_AFTER) return;
-    for (unsigned i = 0; i < least(turn, TABLE_BACK_OFF_MAX); i++) atom_pause();
+    if (attempt < TABLE_BACK_OFF_AFTER) return;
+    for (unsigned i = 0; i < least(attempt, TABLE_BACK_OFF_MAX); i++) atom_pause();
 }
 
 void table_ask_slowly(struct table *table, const struct table_question *question, struct table_answer *answer)
@@ -558,8 +558,8 @@ void table_ask_slowly(struct table *table, const struct table_question *question
                               .answer = answer,
                               .homes = table_homes_of(table, question->part),
                               .tag = table_tag(question->hash)};
-    for (unsigned turn = 0; turn < TABLE_TURNS_MAX; turn++) {
-        table_back_off(turn);
+    for (unsigned attempt = 0; attempt < TABLE_ATTEMPTS_MAX; attempt++) {
+        table_back_off(attempt);
         struct table_look look;
         const int own = table_look_for(&look, &call.homes, question->hash);
         if (own == TABLE_NOWHERE) {

@@ -255,12 +255,12 @@ static void apply(const struct wide_call *call, uint64_t *state, bool own)
     if (call->ask != NULL) {
         const bool all = call->limit == ALL;
         const struct rules one = {&call->rules.rule[all ? 0 : call->limit], 1};
-        state += all ? 0 : words_before(call->rules, call->limit);
+        state += all ? 0 : decide_words_before(call->rules, call->limit);
         ask_rules(all ? call->rules : one, state, call->ask, call->decision);
         return;
     }
     for (int i = 0; i < call->rules.count; i++) used[i] = own ? call->actual[i] : most(call->actual[i], call->cost[i]);
-    settle(call->rules, state, call->now_ns, call->decision, call->cost, used, call->end);
+    decide_settle(call->rules, state, call->now_ns, call->decision, call->cost, used, call->end);
 }
 
 static bool allows(const struct wide_call *call)

@@ -66,9 +66,9 @@ void wide_stuck(weir_decision *decision, uint64_t now_ns);
 bool wide_peek_limit(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
                      weir_decision *decision);
 
-/* As settle() in core/decide.h.  If the limit was changed since, or the key has lost its slot, nothing is given back;
-   but a key that was forgotten and came again looks like one that was not.  false: a lock could not be had, and nothing
-   is settled. */
+/* As decide_settle() in core/decide.h.  If the limit was changed since, or the key has lost its slot, nothing is given
+   back; but a key that was forgotten and came again looks like one that was not.  false: a lock could not be had, and
+   nothing is settled. */
 bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
                  const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
 

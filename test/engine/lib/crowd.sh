@@ -129,7 +129,7 @@ goes_on()
 
 # ---- what came of it ----
 
-# Of all clients that came to their end: commands, aways, redirected ...
+# Of all clients that came to their end: commands, outage_count, redirected ...
 counted() # NAME
 {
     cat "$logs"/out.* | awk -v name="$1" '$1 == name { sum += $2 } END { print sum + 0 }'
@@ -165,11 +165,11 @@ judge_from() # FROM WHAT BURST PERMITS PERIOD_NS EXTRA LEAST
 # The engine was there all the time.
 nobody_was_away()
 {
-    local aways
-    aways=$(grep -h ' away ' "$logs"/out.* | wc -l)
-    if [ "$aways" != 0 ]; then
+    local lines
+    lines=$(grep -h ' away ' "$logs"/out.* | wc -l)
+    if [ "$lines" != 0 ]; then
         grep -h ' away ' "$logs"/out.* >err
-        fail "clients took the engine for away $aways times"
+        fail "clients took the engine for away $lines times"
     fi
 }
 

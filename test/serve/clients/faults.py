@@ -317,7 +317,7 @@ def start_loads(limit):
 def times_read(log):
     with open(log) as file:
         words = file.read()
-    return words.count(" read again: "), words.count("the limits stay as they were")
+    return words.count(" reloaded: "), words.count("the limits are unchanged")
 
 
 def reloads():

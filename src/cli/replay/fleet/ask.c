@@ -51,9 +51,9 @@ struct question {
     struct fleet_request request; /* of a take */
     struct holder *holder;        /* who asked; NULL: nobody with leases */
     struct engine_lease_return back;
-    bool is_busy;                 /* so a refusal is remembered */
-    bool of_lease;                /* a lease, a return, or both; else a take */
-    uint64_t want, turn, permits; /* the last two are the answer, as is this: */
+    bool is_busy;               /* so a refusal is remembered */
+    bool of_lease;              /* a lease, a return, or both; else a take */
+    uint64_t want, id, permits; /* the last two are the answer, as is this: */
     uint64_t retry_us, remaining;
     uint32_t verdict; /* of a take */
 };
@@ -75,14 +75,15 @@ static int plan_make(struct micro_plan *micro, const weir_plan *plan, bool lease
 {
     const int code = micro_plan_make(micro, plan, error);
     if (code != 0 || !leases || micro_leases(micro)) return code;
-    *error = (weir_error){.code = WEIR_EUNSUPPORTED,
-                          .message = "an engine gives an eighth of what is left into a lease, and none of a single "
-                                     "permit; a burst of 16 or more has leases"};
+    *error = (weir_error){
+        .code = WEIR_EUNSUPPORTED,
+        .message =
+            "an engine leases an eighth of what is left, and never a single permit: expected a burst of 16 or more"};
     return error->code;
 }
 
-struct fleet_asking *asking_open(const struct fleet_options *options, uint64_t lease, const weir_plan *plan,
-                                 const weir_plan *share, struct fleet_tally *tally, weir_error *error)
+struct fleet_asking *fleet_ask_open(const struct fleet_options *options, uint64_t lease, const weir_plan *plan,
+                                    const weir_plan *share, struct fleet_tally *tally, weir_error *error)
 {
     struct micro_plan micro;
     if (plan_make(&micro, plan, lease != 0, error) != 0) return NULL;
@@ -107,7 +108,7 @@ struct fleet_asking *asking_open(const struct fleet_options *options, uint64_t l
     return asking;
 }
 
-void asking_close(struct fleet_asking *asking)
+void fleet_ask_close(struct fleet_asking *asking)
 {
     if (asking == NULL) return;
     local_close(&asking->away);
@@ -174,13 +175,13 @@ static void answer_lease(const struct fleet_asking *asking, struct question *que
     struct micro_lease lease = {0};
     const struct engine_lease_return *back = &question->back;
     if (back->permits != 0) {
-        micro_lease_return(&asking->plan, state, now_us, back->turn, back->permits, back->unused, &lease);
+        micro_lease_return(&asking->plan, state, now_us, back->id, back->permits, back->unused, &lease);
         *changed = lease.changed;
     }
     if (question->want == 0) return;
     micro_lease_take(&asking->plan, state, now_us, question->want, asking->life_ns / US_NS, &lease);
     *changed = *changed || lease.changed;
-    question->turn = lease.turn;
+    question->id = lease.id;
     question->permits = lease.permits;
 }
 
@@ -219,7 +220,7 @@ static void receive(const struct fleet_asking *asking, const struct question *qu
 {
     if (question->holder != NULL && !question->of_lease) receive_verdict(asking, question);
     if (question->want == 0) return;
-    engine_lease_granted(&question->holder->lease, asking->life_ns, question->turn, question->permits);
+    engine_lease_granted(&question->holder->lease, asking->life_ns, question->id, question->permits);
 }
 
 /* All that happens up to this time. */
@@ -237,7 +238,7 @@ static bool run_until(struct fleet_asking *asking, uint64_t time_us)
     }
 }
 
-bool asking_finish(struct fleet_asking *asking)
+bool fleet_ask_finish(struct fleet_asking *asking)
 {
     return run_until(asking, UINT64_MAX);
 }
@@ -321,7 +322,7 @@ static bool take_at_node(struct fleet_asking *asking, const struct fleet_request
     return spent ? decided(asking, request, true) : take_elsewhere(asking, request, holder, busy, away);
 }
 
-bool asking_take(struct fleet_asking *asking, const struct fleet_request *request, bool away)
+bool fleet_ask_take(struct fleet_asking *asking, const struct fleet_request *request, bool away)
 {
     if (!run_until(asking, request->time_us)) return false;
     if (request->cost == 0) return decided(asking, request, true);

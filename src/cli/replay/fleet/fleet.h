@@ -110,13 +110,13 @@ bool local_take(struct fleet_local *local, uint32_t client, uint32_t node, uint6
 /* ---- ask.c ---- */
 
 /* lease: permits, 0 for none.  shares: who decides while the engine is away.  NULL: error says what is wrong. */
-struct fleet_asking *asking_open(const struct fleet_options *options, uint64_t lease, const weir_plan *plan,
-                                 const weir_plan *share, struct fleet_tally *tally, weir_error *error);
-void asking_close(struct fleet_asking *asking);
+struct fleet_asking *fleet_ask_open(const struct fleet_options *options, uint64_t lease, const weir_plan *plan,
+                                    const weir_plan *share, struct fleet_tally *tally, weir_error *error);
+void fleet_ask_close(struct fleet_asking *asking);
 
 /* away: the engine does not answer.  False: no memory. */
-bool asking_take(struct fleet_asking *asking, const struct fleet_request *request, bool away);
-bool asking_finish(struct fleet_asking *asking);
+bool fleet_ask_take(struct fleet_asking *asking, const struct fleet_request *request, bool away);
+bool fleet_ask_finish(struct fleet_asking *asking);
 
 /* ---- show.c ---- */
 void fleet_text(const struct fleet *fleet, const char *const texts[], int width);

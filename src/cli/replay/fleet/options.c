@@ -26,7 +26,7 @@ static bool set_lease(struct fleet_options *options, const char *option, const c
 {
     if (!read_count_argument(option, value, LEASE_MOST, &options->lease)) return false;
     if (options->lease >= LEASE_LEAST) return true;
-    trouble("--%s \"%s\": a lease is of %d permits or more; without --%s there are none", option, value, LEASE_LEAST,
+    trouble("--%s \"%s\": expected %d permits or more; leave out --%s for no leases", option, value, LEASE_LEAST,
             option);
     return false;
 }
@@ -36,7 +36,7 @@ static bool set_life(struct fleet_options *options, const char *option, const ch
     options->life_said = true;
     if (!read_time_argument(option, value, &options->lease_life_ns)) return false;
     if (options->lease_life_ns >= MS_NS && options->lease_life_ns <= (uint64_t)HOUR_S * SECOND_NS) return true;
-    trouble("--%s \"%s\": a lease lives from 1ms to 1h", option, value);
+    trouble("--%s \"%s\": expected a lifetime from 1ms to 1h", option, value);
     return false;
 }
 

@@ -82,7 +82,7 @@ static void measure(struct grid *grid, int width)
     for (int column = 0; column < COLUMNS; column++) {
         grid->width[column] = 0;
         for (int row = 0; row < grid->rows; row++) {
-            const int across = columns_of(grid->cell[row][column]);
+            const int across = show_columns(grid->cell[row][column]);
             if (across > grid->width[column]) grid->width[column] = across;
         }
         whole += grid->width[column] + GAP;
@@ -94,7 +94,7 @@ static void print_grid(const struct grid *grid)
 {
     for (int row = 0; row < grid->rows; row++) {
         const char *design = grid->cell[row][AT_DESIGN];
-        printf("%*s%s%*s", GAP, "", design, grid->width[AT_DESIGN] - columns_of(design), "");
+        printf("%*s%s%*s", GAP, "", design, grid->width[AT_DESIGN] - show_columns(design), "");
         for (int column = AT_ALLOWED; column < COLUMNS; column++) {
             if (grid->width[column] == 0) continue;
             printf("%*s%*s", GAP, "", grid->width[column], grid->cell[row][column]);
@@ -110,10 +110,10 @@ static void print_head(const struct fleet_options *options)
     write_text(&writer, "\n  a fleet of ");
     write_grouped(&writer, options->nodes);
     write_text(&writer, options->nodes == 1 ? " node" : " nodes");
-    write_text(&writer, options->sticky ? ", clients stay at theirs" : ", clients at any");
+    write_text(&writer, options->sticky ? ", clients sticky to a node" : ", requests to random nodes");
     write_text(&writer, "; an engine ");
     write_time(&writer, options->rtt_ns);
-    write_text(&writer, " away and back");
+    write_text(&writer, " round trip");
     puts(text);
     writer = (struct writer){text, sizeof text, 0};
     if (options->lease != 0) {

@@ -154,7 +154,7 @@ static enum source_state begin_unpacking(struct source *source, const struct unp
     if (format->codec == NULL) {
         snprintf(source->message, sizeof source->message, "this is %s, which %s%s; instead: %s LOG | weir replay LIMIT",
                  format->name,
-                 format->library != NULL ? "this weir was built without, for want of " : "weir cannot read",
+                 format->library != NULL ? "this build of weir cannot read for want of " : "weir cannot read",
                  format->library != NULL ? format->library : "", format->command);
         source->filled = 0;
         source->ended = true;
@@ -209,7 +209,7 @@ static enum source_state unpack_some(struct source *source)
     if (state == UNPACK_MORE) return SOURCE_READY;
     if (state == UNPACK_NO_MEMORY) return failed(source, "no memory");
     if (state == UNPACK_TOO_LARGE) return too_large(source);
-    return unpacking->unpack.stream == NULL ? wrong(source, "garbage behind the", "")
+    return unpacking->unpack.stream == NULL ? wrong(source, "trailing garbage after the", "")
                                             : wrong(source, "the", " is damaged");
 }
 
@@ -219,7 +219,7 @@ static enum source_state unpack(struct source *source)
     if (unpacking->at == unpacking->size && !unpacking->full) {
         const ssize_t got = read_some(source, unpacking->packed, PACKED);
         if (got < 0) return failed(source, strerror(errno));
-        if (got == 0 && unpacking->unpack.stream != NULL) return wrong(source, "the", " ends in the middle");
+        if (got == 0 && unpacking->unpack.stream != NULL) return wrong(source, "the", " is truncated");
         if (got == 0) source->ended = true;
         if (got == 0) return SOURCE_READY;
         unpacking->at = 0;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A file that asks for more to be unpacked is refused: whoever wrote it may not decide how much memory we take. */
+/* A file that asks for more to be unpacked is refused: its author must not decide how much memory we use. */
 enum { UNPACK_MEMORY_BITS = 28, UNPACK_MEMORY_MIB = 1 << (UNPACK_MEMORY_BITS - 20) };
 
 enum unpack_state { UNPACK_MORE, UNPACK_END /* of this member */, UNPACK_DAMAGED, UNPACK_TOO_LARGE, UNPACK_NO_MEMORY };

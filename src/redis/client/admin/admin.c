@@ -100,11 +100,12 @@ bool admin_fits_url(struct admin *admin)
     return false;
 }
 
-static bool greet(struct admin *admin, const struct engine_addresses *addresses, const struct link_greeting *greeting)
+static bool shake_hands(struct admin *admin, const struct engine_addresses *addresses,
+                        const struct link_handshake *handshake)
 {
     struct link *const link = &admin->link;
     const uint64_t until_ns = host_now_ns() + patience_ns(admin);
-    bool waits = link_open(link, addresses, greeting, host_now_ns());
+    bool waits = link_open(link, addresses, handshake, host_now_ns());
     while (waits && link->state != LINK_READY && link->state != LINK_CLOSED) waits = wait_for_news(link, until_ns);
     if (link->state == LINK_READY) return true;
     if (link->state == LINK_CLOSED) admin_say(admin, "%s", link->why);
@@ -117,12 +118,12 @@ static bool open_link(struct admin *admin, unsigned server)
     struct pool *const pool = admin->engine->pool;
     uint64_t edition = 0;
     admin->server = server;
-    endpoint_text(&pool->server[server]->endpoint, admin->name);
+    url_endpoint_text(&pool->server[server]->endpoint, admin->name);
     struct engine_addresses addresses;
     pool_addresses(pool, server, &addresses, &edition);
-    struct link_greeting greeting = pool_greeting(pool, server);
-    greeting.primary = false; /* a replica is looked at as well */
-    if (addresses.count != 0) return greet(admin, &addresses, &greeting);
+    struct link_handshake handshake = pool_handshake(pool, server);
+    handshake.primary = false; /* a replica is looked at as well */
+    if (addresses.count != 0) return shake_hands(admin, &addresses, &handshake);
     admin_say(admin, "no address of this name was found");
     return false;
 }
@@ -142,8 +143,8 @@ static bool find_slots(struct admin *admin)
     redisReply *const reply = admin_ask_text(admin, 2, (const char *const[]){"CLUSTER", "SLOTS"});
     const bool fine = reply != NULL && pool_set_slots(pool, admin->server, reply);
     if (reply != NULL && !fine) {
-        const char *const error = reply_error(reply);
-        admin_say(admin, "%s", error != NULL ? error : "it knows of no slots: is it part of a cluster?");
+        const char *const error = link_reply_error(reply);
+        admin_say(admin, "%s", error != NULL ? error : "it has no hash slots: is it part of a cluster?");
     }
     freeReplyObject(reply);
     return fine;
@@ -156,8 +157,8 @@ static bool find_primary(struct admin *admin)
         admin_ask_text(admin, 3, (const char *const[]){"SENTINEL", "GET-MASTER-ADDR-BY-NAME", pool->url.name});
     const unsigned server = reply != NULL ? pool_read_primary(pool, reply) : NOWHERE;
     if (server != NOWHERE) pool_set_primary(pool, server);
-    else if (reply != NULL && reply_error(reply) != NULL) admin_say(admin, "%s", reply->str);
-    else if (reply != NULL) admin_say(admin, "this sentinel knows no primary by the name of %s", pool->url.name);
+    else if (reply != NULL && link_reply_error(reply) != NULL) admin_say(admin, "%s", reply->str);
+    else if (reply != NULL) admin_say(admin, "this sentinel monitors no primary named %s", pool->url.name);
     freeReplyObject(reply);
     return server != NOWHERE;
 }
@@ -177,7 +178,7 @@ int admin_each(struct admin *admin, admin_look *look, weir_error *error)
 {
     struct pool *const pool = admin->engine->pool;
     unsigned looked = 0;
-    if (!find(admin)) return api_fail(error, WEIR_ESYSTEM, "none of the servers says who has the keys");
+    if (!find(admin)) return api_fail(error, WEIR_ESYSTEM, "none of the servers reports which server has which keys");
     for (unsigned i = 0; i < pool->servers; i++) {
         if (!pool->server[i]->used) continue;
         looked++;

@@ -17,7 +17,7 @@ struct admin {
     unsigned wrong; /* servers that something is wrong with */
     unsigned server;
     struct link link;
-    char name[PLACE_TEXT_MAX];
+    char name[ENDPOINT_TEXT_MAX];
 };
 
 typedef bool admin_look(struct admin *admin);

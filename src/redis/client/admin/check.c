@@ -29,7 +29,7 @@ static void say_release(struct admin *admin)
     } else if (admin_info(admin, "server", "redis_version", release, sizeof release)) {
         admin_say(admin, "Redis %s, primary", release);
     } else {
-        admin_say(admin, "this user may not read INFO: which version it is cannot be told");
+        admin_say(admin, "this user may not run INFO, so the server's version is unknown");
     }
 }
 
@@ -53,7 +53,7 @@ static void try_nodes(struct admin *admin)
                     {3, {"EXPIRE", key, "60"}}};
     for (unsigned i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         redisReply *const reply = admin_ask_text(admin, commands[i].count, commands[i].text);
-        const char *const error = reply_error(reply);
+        const char *const error = link_reply_error(reply);
         if (error != NULL) {
             admin_say(admin,
                       "nodes cannot be counted (%s): say how many there are, or allow +time +zadd +zcard "

@@ -77,8 +77,8 @@ static bool suits_nodes(struct admin *admin)
     }
     if (older != 0)
         admin_say(admin,
-                  "nodes of an older weir that ask here, or did 5 s ago: %u; they would not read what these functions "
-                  "answer, so upgrade the nodes first: newer ones ask older functions, too",
+                  "%u nodes with an older weir use this engine, or did 5 s ago; they could not read the replies of "
+                  "these functions, so upgrade the nodes first: newer nodes can use older functions",
                   older);
     freeReplyObject(reply);
     return older == 0;
@@ -104,7 +104,7 @@ static enum loaded load(struct admin *admin)
     const char *const text[] = {"FUNCTION", "LOAD", "REPLACE", functions};
     const size_t size[] = {strlen(text[0]), strlen(text[1]), strlen(text[2]), functions_size};
     redisReply *const reply = admin_ask(admin, 4, text, size);
-    const char *const error = reply_error(reply);
+    const char *const error = link_reply_error(reply);
     const bool never = error != NULL && strstr(error, "unknown command") != NULL;
     const enum loaded loaded = never ? LOADED_NEVER : reply == NULL || error != NULL ? LOADED_NOT : LOADED;
     if (error != NULL && !never) say_refused(admin, error);
@@ -116,8 +116,8 @@ static enum loaded load(struct admin *admin)
 static bool without_functions(struct admin *admin)
 {
     const bool fine = admin_try(admin);
-    admin_say(admin, "it has no functions (Redis before 7.0, or renamed)%s",
-              fine ? ": scripts will be used" : ", and scripts will not do");
+    admin_say(admin, "it does not support functions (Redis before 7.0, or FUNCTION is renamed)%s",
+              fine ? ": scripts will be used" : ", and scripts do not work either");
     return fine;
 }
 
@@ -135,18 +135,19 @@ static bool install(struct admin *admin)
     }
     if (!installed(admin, before)) return false;
     if (before[0] == '\0' && is_foreign(admin)) {
-        admin_say(admin, "a library named weir is there that is not weir's; FUNCTION DELETE weir removes it");
+        admin_say(admin, "it has a function library named weir that is not weir's; FUNCTION DELETE weir removes it");
         return false;
     }
     if (format_of(before) > MICRO_FORMAT) {
-        admin_say(admin, "functions %s of a newer weir are there: they stay, and this one asks them", before);
+        admin_say(admin, "functions %s of a newer weir are installed; they are kept, and this version uses them",
+                  before);
         return admin_try(admin);
     }
     const enum loaded loaded = load(admin);
     if (loaded == LOADED_NEVER) return without_functions(admin);
     if (!installed(admin, now)) return false;
     if (before[0] != '\0' && strcmp(before, now) != 0) admin_say(admin, "functions %s in place of %s", now, before);
-    else if (now[0] != '\0') admin_say(admin, "functions %s%s", now, before[0] != '\0' ? ", loaded once more" : "");
+    else if (now[0] != '\0') admin_say(admin, "functions %s%s", now, before[0] != '\0' ? ", loaded again" : "");
     return admin_try(admin) && loaded == LOADED;
 }
 

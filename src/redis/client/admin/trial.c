@@ -3,8 +3,8 @@
 
        module WEIR.TAKE   -> functions FCALL   -> scripts EVALSHA, EVAL        as a handle does, see batch.c
 
-   Rights are tried out, on a key of its own, because no user may be sure to read his own rules.  It is a question that
-   writes: an engine that is full, or has no replica that it wants, answers the others.
+   Rights are tried out, on a key of its own, because a user may not be allowed to read its own rules.  It is a question
+   that writes: an engine that is full, or has no replica that it wants, answers the others.
 
    Of what is refused it says which rule would allow it. */
 #include <stdio.h>
@@ -41,7 +41,7 @@ static enum answer answer_of(struct admin *admin, const redisReply *reply, bool 
 {
     if (reply == NULL) return ANSWER_REFUSED;
     const enum fault fault = fault_of(reply);
-    const bool forbidden = fault == FAULT_COMMAND && reply_begins(reply, "NOPERM");
+    const bool forbidden = fault == FAULT_COMMAND && link_reply_begins(reply, "NOPERM");
     if (fault == FAULT_NONE) return ANSWER_FINE;
     if (fault == FAULT_FUNCTION || fault == FAULT_SCRIPT || (fault == FAULT_COMMAND && !forbidden && !last)) {
         return ANSWER_LACKING;
@@ -69,7 +69,7 @@ static enum answer by_module(struct admin *admin, const char *key)
 {
     const enum answer answer = ask(admin, 3, (const char *const[]){"WEIR.TAKE", limit, key});
     if (answer != ANSWER_FINE) return answer;
-    admin_say(admin, "asked by the module weir-redis");
+    admin_say(admin, "decided by the module weir-redis");
     return ask(admin, 3, (const char *const[]){"WEIR.FORGET", limit, key});
 }
 
@@ -77,7 +77,7 @@ static enum answer by_functions(struct admin *admin, const char *key)
 {
     const enum answer answer = ask(admin, 6, (const char *const[]){"FCALL", "weir_take", "1", key, limit, "1"});
     if (answer != ANSWER_FINE) return answer;
-    admin_say(admin, "asked by functions");
+    admin_say(admin, "decided by functions");
     return ask(admin, 4, (const char *const[]){"FCALL", "weir_forget", "1", key});
 }
 
@@ -89,7 +89,7 @@ static enum answer by_scripts(struct admin *admin, const char *key)
     const char *const with_all[] = {"EVAL", script_text(&(size_t){0}), "1", key, "weir_take", limit, "1"};
     const enum answer whole = ask_by(admin, 7, with_all, true);
     if (whole != ANSWER_FINE || known == ANSWER_FORBIDDEN || known == ANSWER_REFUSED) return ANSWER_REFUSED;
-    admin_say(admin, "asked by scripts (EVALSHA)");
+    admin_say(admin, "decided by scripts (EVALSHA)");
     return ask(admin, 5, (const char *const[]){"EVALSHA", sha, "1", key, "weir_forget"});
 }
 

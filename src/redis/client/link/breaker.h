@@ -28,7 +28,7 @@ struct breaker {
 
 void breaker_init(struct breaker *breaker, uint64_t seed);
 
-/* Who asked saw it fail; probe: who had the probe.  true: it was not open before. */
+/* A call saw it fail; probe: it was the probe.  true: it was not open before. */
 bool breaker_fail(struct breaker *breaker, uint64_t now_ns, bool probe);
 
 /* May the caller probe now?  Then nobody else may until the probe has passed, failed, or lasted too long. */

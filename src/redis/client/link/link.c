@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
    One connection to one server: what is sent is answered in its order.
 
-       closed -> connecting -> greeting -> ready          expected:  | answer | answer | answer | ...
+       closed -> connecting -> handshake -> ready          expected:  | answer | answer | answer | ...
           ^__________|____________|__________|            one for each command sent, the oldest first
 
-   A server that was too late for a batch still answers.  Who waited has gone then: his answers are read and dropped,
+   A server that was too late for a batch still answers.  The caller has gone by then: its replies are read and dropped,
    each in its endpoint, so that the next ones are taken for what they are.
 
    Never waits; a reader that meets more than LINK_REPLY_MAX bytes, or more answers than questions, breaks the
@@ -140,12 +140,12 @@ static bool connect_next(struct link *link)
     return false;
 }
 
-bool link_open(struct link *link, const struct engine_addresses *addresses, const struct link_greeting *greeting,
+bool link_open(struct link *link, const struct engine_addresses *addresses, const struct link_handshake *handshake,
                uint64_t now_ns)
 {
     link_close(link);
     link->why[0] = '\0';
-    link->greeting = *greeting;
+    link->handshake = *handshake;
     link->refused = false;
     link->load_tried = link->load_next = link->script_next = link->tried = false;
     link->heard_ns = now_ns;
@@ -208,7 +208,7 @@ bool link_send(struct link *link, unsigned count, const char *const text[], cons
 {
     size_t all = HEADER_MAX;
     for (unsigned i = 0; i < count; i++) all += HEADER_MAX + size[i];
-    if (link->state < LINK_GREETING || link->doomed || !make_room(link, all) || !make_ring(link)) return false;
+    if (link->state < LINK_HANDSHAKE || link->doomed || !make_room(link, all) || !make_ring(link)) return false;
     put_header(link, '*', count);
     for (unsigned i = 0; i < count; i++) {
         put_header(link, '$', size[i]);
@@ -247,7 +247,7 @@ static ssize_t read_some(struct link *link, char bytes[CHUNK], char why[SECURE_W
 void link_flush(struct link *link)
 {
     char why[SECURE_WHY_MAX];
-    if (link->state < LINK_GREETING || link->doomed) return;
+    if (link->state < LINK_HANDSHAKE || link->doomed) return;
     while (link->written < link->size || (link->secure != NULL && secure_writes(link->secure))) {
         const ssize_t written = write_some(link, link->out + link->written, link->size - link->written, why);
         if (written < 0) {
@@ -289,15 +289,15 @@ static bool connected(struct link *link, uint64_t now_ns)
     if (poll(&poll_fd, 1, 0) <= 0) return false;
     if (getsockopt(link->context->fd, SOL_SOCKET, SO_ERROR, &failure, &size) != 0) failure = errno;
     if (failure != 0) return unreachable(link, failure);
-    if (link->greeting.tls != NULL) link->secure = secure_begin(link->greeting.tls, link->greeting.host);
-    if (link->greeting.tls != NULL && link->secure == NULL) {
+    if (link->handshake.tls != NULL) link->secure = secure_begin(link->handshake.tls, link->handshake.host);
+    if (link->handshake.tls != NULL && link->secure == NULL) {
         link_doom(link, "no memory for TLS");
         return false;
     }
     link->context->flags |= REDIS_CONNECTED;
-    link->state = LINK_GREETING;
-    link->heard_ns = now_ns; /* who is asked seldom has it connected long before he looks: it was not silent */
-    link_greet(link);
+    link->state = LINK_HANDSHAKE;
+    link->heard_ns = now_ns; /* it may have connected long before it is looked at: it was not silent */
+    handshake_begin(link);
     return false;
 }
 
@@ -307,21 +307,21 @@ static bool read_one(struct link *link)
     void *reply = NULL;
     if (redisGetReplyFromReader(link->context, &reply) != REDIS_OK) {
         char why[LINK_WHY_MAX];
-        snprintf(why, sizeof why, "what it answers cannot be read: %s", link->context->errstr);
+        snprintf(why, sizeof why, "its reply cannot be parsed: %s", link->context->errstr);
         link_doom(link, why);
         return false;
     }
     if (reply == NULL) {
-        if (link->unread > LINK_REPLY_MAX) link_doom(link, "an answer of more than 8 MiB");
+        if (link->unread > LINK_REPLY_MAX) link_doom(link, "a reply of more than 8 MiB");
         return false;
     }
-    if (reply_error(reply) != NULL) link_make_visible(((redisReply *)reply)->str);
+    if (link_reply_error(reply) != NULL) link_make_visible(((redisReply *)reply)->str);
     link->unread = link->context->reader->len - link->context->reader->pos;
     if (link->count > 0) {
         answer_one(link, reply);
     } else {
-        const char *const error = reply_error(reply);
-        link_doom(link, error != NULL ? error : "an answer to no question");
+        const char *const error = link_reply_error(reply);
+        link_doom(link, error != NULL ? error : "a reply without a request");
     }
     if (link->keep) link->kept = reply;
     else freeReplyObject(reply);
@@ -349,7 +349,7 @@ static void hear(struct link *link, uint64_t now_ns)
 void link_process(struct link *link, uint64_t now_ns)
 {
     while (link->state == LINK_CONNECTING && !link->doomed && connected(link, now_ns)) continue;
-    if (link->state >= LINK_GREETING && !link->doomed) {
+    if (link->state >= LINK_HANDSHAKE && !link->doomed) {
         link_flush(link);
         if (!link->doomed) hear(link, now_ns);
         if (!link->doomed) link_flush(link);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    One connection to one server: what is sent is answered in its order.
 
-   See link.c (bytes) and greet.c (who we are, and what the server can do). */
+   See link.c (bytes) and handshake.c (who we are, and what the server can do). */
 #ifndef WEIR_REDIS_CLIENT_LINK_LINK_H
 #define WEIR_REDIS_CLIENT_LINK_LINK_H
 
@@ -36,14 +36,14 @@ struct link_expected {
 enum link_state {
     LINK_CLOSED,
     LINK_CONNECTING,
-    LINK_GREETING, /* connected; password, database, what the server can do */
+    LINK_HANDSHAKE, /* connected; password, database, what the server can do */
     LINK_READY
 };
 
 /* By which commands weir is asked there. */
 enum link_way { LINK_MODULE, LINK_FUNCTIONS, LINK_SCRIPTS };
 
-struct link_greeting {
+struct link_handshake {
     const char *user, *password; /* "": none */
     uint32_t database;
     bool primary;     /* one that says it is a replica will not do */
@@ -62,15 +62,15 @@ struct link {
     void *(*array)(const redisReadTask *, array_size);
     struct secure *secure; /* NULL: without TLS */
     size_t unread;         /* bytes of an answer that is not complete */
-    bool keep;             /* who was answered wants to have the answer: it is kept, and his to free */
+    bool keep;             /* the callback wants to keep the reply, and frees it */
     redisReply *kept;
-    struct link_greeting greeting;
+    struct link_handshake handshake;
     enum link_way way;
     bool load_tried;             /* our functions were sent there */
     bool load_next, script_next; /* the next question takes the functions, or the script, along */
     bool probing;                /* the owner's: it decides whether its server is back */
     bool tried;                  /* the owner's: a question was sent to try whether there are answers */
-    bool refused;                /* by what it said when it was greeted */
+    bool refused;                /* by what it said when it was connected */
     bool doomed;                 /* broken as soon as nobody stands in it */
     char why[LINK_WHY_MAX];      /* closed: what went wrong */
 
@@ -90,7 +90,7 @@ struct link {
 };
 
 /* Begins to connect: to one address after the other, until one of them takes it.  false: it is closed, see why. */
-bool link_open(struct link *link, const struct engine_addresses *addresses, const struct link_greeting *greeting,
+bool link_open(struct link *link, const struct engine_addresses *addresses, const struct link_handshake *handshake,
                uint64_t now_ns);
 
 /* What it reads is bounded; link_open does it. */
@@ -104,7 +104,7 @@ void link_say_why(struct link *link, const char *why);
 /* What no terminal should be given becomes "?": before anybody is shown what a server said. */
 void link_make_visible(char *text);
 
-/* Closes it soon: for use by who answers. */
+/* Closes it soon: for use in callbacks. */
 void link_doom(struct link *link, const char *why);
 
 /* false: no memory, or too much is outstanding; nothing was sent.  It goes out with link_flush. */
@@ -124,12 +124,12 @@ void link_process(struct link *link, uint64_t now_ns);
    answer will be dropped. */
 void link_forget(struct link *link, const void *first, const void *last, bool (*is_gone)(const void *context));
 
-/* ---- greet.c ---- */
+/* ---- handshake.c ---- */
 
-void link_greet(struct link *link);
+void handshake_begin(struct link *link);
 
 /* The text of an error, or NULL when this is none. */
-const char *reply_error(const redisReply *reply);
-bool reply_begins(const redisReply *reply, const char *start);
+const char *link_reply_error(const redisReply *reply);
+bool link_reply_begins(const redisReply *reply, const char *start);
 
 #endif

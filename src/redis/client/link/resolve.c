@@ -60,7 +60,7 @@ bool resolve_known(const struct engine_endpoint *endpoint, struct engine_address
     return known->count != 0;
 }
 
-bool resolve_place(const struct engine_endpoint *endpoint, struct engine_addresses *addresses)
+bool resolve_endpoint(const struct engine_endpoint *endpoint, struct engine_addresses *addresses)
 {
     return resolve_known(endpoint, addresses) || look_up(endpoint->host, 0, addresses);
 }

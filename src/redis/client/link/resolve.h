@@ -11,7 +11,7 @@
 bool resolve_known(const struct engine_endpoint *endpoint, struct engine_addresses *known);
 
 /* Asks for a name, however long that takes.  false: nobody knows it. */
-bool resolve_place(const struct engine_endpoint *endpoint, struct engine_addresses *addresses);
+bool resolve_endpoint(const struct engine_endpoint *endpoint, struct engine_addresses *addresses);
 
 /* Asks, however long that takes; without an answer what is known stays. */
 void resolve_now(struct pool *pool, unsigned server);

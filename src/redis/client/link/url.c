@@ -47,7 +47,7 @@ static int read_word(struct reader *reader, const char *end, char *out, size_t r
         if (byte == '%') {
             const int code = slice_hex_number(slice_between(at + 1, end), 2);
             if (code <= 0) {
-                return wrong(reader, at, "behind % two hexadecimal digits were expected, as in %40 for @");
+                return wrong(reader, at, "expected two hexadecimal digits after %, as in %40 for @");
             }
             byte = (char)code;
             at += 2;
@@ -76,7 +76,7 @@ static bool read_number(const char *at, const char *end, uint32_t most, uint32_t
 static int read_database(struct reader *reader, const char *end)
 {
     if (!read_number(reader->at, end, DATABASE_MAX, &reader->url->database)) {
-        return wrong(reader, reader->at, "the number of a database was expected, as in redis://localhost/2");
+        return wrong(reader, reader->at, "expected the number of a database, as in redis://localhost/2");
     }
     reader->at = end;
     return 0;
@@ -91,17 +91,17 @@ static int read_credentials(struct reader *reader, const char *end)
     }
     if (at == NULL) return 0;
     colon = memchr(reader->at, ':', (size_t)(at - reader->at));
-    const char *too_long = "a user or password of at most 511 bytes was expected";
+    const char *too_long = "expected a user or password of at most 511 bytes";
     if (colon == NULL) {
         return wrong(reader, reader->at,
-                     "before @ user:password was expected, as in redis://me:secret@localhost, or :secret alone, or me: "
+                     "expected user:password before @, as in redis://me:secret@localhost, or :secret alone, or me: "
                      "where the password is given elsewhere");
     }
     int failed = read_word(reader, colon, reader->url->user, sizeof reader->url->user, too_long);
     reader->at = colon + 1;
     if (failed == 0) failed = read_word(reader, at, reader->url->password, sizeof reader->url->password, too_long);
     if (failed == 0 && at == colon + 1 && reader->url->user[0] == '\0')
-        failed = wrong(reader, at, "a user or a password was expected before @");
+        failed = wrong(reader, at, "expected a user or a password before @");
     reader->at = at + 1;
     return failed;
 }
@@ -109,29 +109,29 @@ static int read_credentials(struct reader *reader, const char *end)
 /* ---- servers ---- */
 
 /* "[2001:db8::1]:6379" or "host:6379" up to `end`. */
-static int read_place(struct reader *reader, const char *end, uint16_t port)
+static int read_endpoint(struct reader *reader, const char *end, uint16_t port)
 {
     const char *const start = reader->at;
     const char *host_end = NULL;
     uint32_t number = port;
-    if (reader->url->endpoints == URL_ENDPOINTS_MAX) return wrong(reader, start, "at most 64 servers were expected");
+    if (reader->url->endpoints == URL_ENDPOINTS_MAX) return wrong(reader, start, "expected at most 64 servers");
     struct engine_endpoint *endpoint = &reader->url->endpoint[reader->url->endpoints];
     if (start < end && *start == '[') {
         host_end = memchr(start, ']', (size_t)(end - start));
-        if (host_end == NULL) return wrong(reader, start, "a ] was expected behind the address, as in [::1]:6379");
+        if (host_end == NULL) return wrong(reader, start, "expected a ] after the address, as in [::1]:6379");
         reader->at = start + 1;
     } else {
         host_end = memchr(start, ':', (size_t)(end - start));
         if (host_end == NULL) host_end = end;
     }
-    if (host_end == reader->at) return wrong(reader, start, "a host was expected, as in redis://localhost:6379");
-    if (read_word(reader, host_end, endpoint->host, sizeof endpoint->host,
-                  "a host of at most 255 bytes was expected") != 0) {
+    if (host_end == reader->at) return wrong(reader, start, "expected a host, as in redis://localhost:6379");
+    if (read_word(reader, host_end, endpoint->host, sizeof endpoint->host, "expected a host of at most 255 bytes") !=
+        0) {
         return WEIR_EINVAL;
     }
     if (host_end < end && *host_end == ']') host_end++;
     if (host_end < end && (*host_end != ':' || !read_number(host_end + 1, end, PORT_MAX, &number) || number == 0)) {
-        return wrong(reader, host_end, "a port from 1 to 65535 was expected behind the host, as in localhost:6379");
+        return wrong(reader, host_end, "expected a port from 1 to 65535 after the host, as in localhost:6379");
     }
     endpoint->port = (uint16_t)number;
     reader->url->endpoints++;
@@ -143,7 +143,7 @@ static int read_places(struct reader *reader, const char *end, uint16_t port)
 {
     for (;;) {
         const char *comma = memchr(reader->at, ',', (size_t)(end - reader->at));
-        const int failed = read_place(reader, comma != NULL ? comma : end, port);
+        const int failed = read_endpoint(reader, comma != NULL ? comma : end, port);
         if (failed != 0 || comma == NULL) return failed;
         reader->at = comma + 1;
     }
@@ -165,10 +165,10 @@ static int read_server(struct reader *reader, const char *end)
     if (failed != 0) return failed;
     if (memchr(reader->at, ',', (size_t)(slash - reader->at)) != NULL) {
         return wrong(reader, reader->at,
-                     "one server was expected; several are written redis+cluster://a:6379,b:6379 or "
+                     "expected one server; several are written redis+cluster://a:6379,b:6379 or "
                      "redis+sentinel://a:26379,b:26379/name");
     }
-    if (read_place(reader, slash, PORT_REDIS) != 0) return WEIR_EINVAL;
+    if (read_endpoint(reader, slash, PORT_REDIS) != 0) return WEIR_EINVAL;
     if (slash == end || slash + 1 == end) return 0;
     reader->at = slash + 1;
     return read_database(reader, end);
@@ -186,7 +186,7 @@ static int read_cluster(struct reader *reader)
     const int failed = read_credentials(reader, slash);
     if (failed != 0 || read_places(reader, slash, PORT_REDIS) != 0) return WEIR_EINVAL;
     if (*slash != '\0' && slash[1] != '\0') {
-        return wrong(reader, slash, "nothing was expected behind the servers: a cluster has database 0 only");
+        return wrong(reader, slash, "expected nothing after the servers: a cluster has database 0 only");
     }
     return 0;
 }
@@ -194,7 +194,7 @@ static int read_cluster(struct reader *reader)
 static int read_sentinel(struct reader *reader)
 {
     static const char example[] =
-        "the name of the primary was expected behind the sentinels, as in redis+sentinel://a:26379,b:26379/mymaster";
+        "expected the name of the primary after the sentinels, as in redis+sentinel://a:26379,b:26379/mymaster";
     const char *const slash = find(reader->at, '/');
     reader->url->kind = URL_SENTINEL;
     const int failed = read_credentials(reader, slash);
@@ -215,18 +215,17 @@ static int read_unix(struct reader *reader)
     const char *const question = find(reader->at, '?');
     const char *const slash = find(reader->at, '/');
     if (slash > question || *slash == '\0') {
-        return wrong(reader, reader->at, "an absolute path was expected, as in unix:///run/redis/redis.sock");
+        return wrong(reader, reader->at, "expected an absolute path, as in unix:///run/redis/redis.sock");
     }
     if (read_credentials(reader, slash) != 0) return WEIR_EINVAL;
-    if (reader->at != slash) return wrong(reader, reader->at, "a / was expected, as in unix:///run/redis/redis.sock");
+    if (reader->at != slash) return wrong(reader, reader->at, "expected a /, as in unix:///run/redis/redis.sock");
     reader->at = slash;
-    if (read_word(reader, question, endpoint->host, SOCKET_PATH_MAX + 1, "a path of at most 107 bytes was expected") !=
-        0) {
+    if (read_word(reader, question, endpoint->host, SOCKET_PATH_MAX + 1, "expected a path of at most 107 bytes") != 0) {
         return WEIR_EINVAL;
     }
     reader->url->endpoints = 1;
     if (*question == '\0') return 0;
-    if (strncmp(question, "?db=", 4) != 0) return wrong(reader, question, "?db= was expected, as in ?db=2");
+    if (strncmp(question, "?db=", 4) != 0) return wrong(reader, question, "expected ?db=, as in ?db=2");
     reader->at = question + 4;
     return read_database(reader, question + strlen(question));
 }
@@ -256,9 +255,9 @@ static int read_file(struct reader *reader, const char *end)
         const size_t size = strlen(files[i].name);
         if ((size_t)(end - reader->at) <= size || strncmp(reader->at, files[i].name, size) != 0) continue;
         reader->at += size;
-        return read_word(reader, end, files[i].out, URL_WORD_MAX, "a path of at most 511 bytes was expected");
+        return read_word(reader, end, files[i].out, URL_WORD_MAX, "expected a path of at most 511 bytes");
     }
-    return wrong(reader, reader->at, "cacert=FILE, cert=FILE or key=FILE was expected, as in ?cert=me.crt&key=me.key");
+    return wrong(reader, reader->at, "expected cacert=FILE, cert=FILE or key=FILE, as in ?cert=me.crt&key=me.key");
 }
 
 static int read_tls(struct reader *reader)
@@ -297,18 +296,18 @@ int url_read(struct engine_url *url, const char *text, weir_error *error)
         return schemes[i].read(&reader);
     }
     return wrong(&reader, text,
-                 "redis://, rediss://, unix://, redis+cluster:// or redis+sentinel:// was expected, as in "
+                 "expected redis://, rediss://, unix://, redis+cluster:// or redis+sentinel://, as in "
                  "redis://localhost:6379");
 }
 
-const char *endpoint_text(const struct engine_endpoint *endpoint, char out[PLACE_TEXT_MAX])
+const char *url_endpoint_text(const struct engine_endpoint *endpoint, char out[ENDPOINT_TEXT_MAX])
 {
     const char *format = endpoint->port == 0 ? "%s" : strchr(endpoint->host, ':') != NULL ? "[%s]:%u" : "%s:%u";
-    snprintf(out, PLACE_TEXT_MAX, format, endpoint->host, (unsigned)endpoint->port);
+    snprintf(out, ENDPOINT_TEXT_MAX, format, endpoint->host, (unsigned)endpoint->port);
     return out;
 }
 
-bool endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other)
+bool url_endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other)
 {
     return endpoint->port == other->port && strcmp(endpoint->host, other->host) == 0;
 }

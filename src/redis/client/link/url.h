@@ -44,9 +44,9 @@ struct engine_url {
 int url_read(struct engine_url *url, const char *text, weir_error *error);
 
 /* "host:port", "[2001:db8::1]:port" or a path, for messages. */
-enum { PLACE_TEXT_MAX = URL_HOST_MAX + 10 };
-const char *endpoint_text(const struct engine_endpoint *endpoint, char out[PLACE_TEXT_MAX]);
+enum { ENDPOINT_TEXT_MAX = URL_HOST_MAX + 10 };
+const char *url_endpoint_text(const struct engine_endpoint *endpoint, char out[ENDPOINT_TEXT_MAX]);
 
-bool endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other);
+bool url_endpoint_is(const struct engine_endpoint *endpoint, const struct engine_endpoint *other);
 
 #endif

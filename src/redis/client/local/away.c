@@ -89,7 +89,7 @@ void away_heard(struct weir_engine *engine, const weir_engine_ask *ask)
 static void all_passes(weir_engine_ask *ask, uint64_t now_ns)
 {
     ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
-    ask->decision.charged = ask->verb == WEIR_ASK_PEEK ? 0 : ask_cost(ask, 0);
+    ask->decision.charged = ask->verb == WEIR_ASK_PEEK ? 0 : wire_cost(ask, 0);
 }
 
 static void nothing_passes(struct pool *pool, weir_engine_ask *ask, unsigned server, uint64_t now_ns)
@@ -103,7 +103,7 @@ static void ask_share(struct pool *pool, weir_engine_ask *ask, unsigned server, 
 {
     const bool peek = ask->verb == WEIR_ASK_PEEK;
     uint64_t cost[WEIR_LIMITS_MAX];
-    for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = ask_cost(ask, i);
+    for (unsigned i = 0; i < ask->limit->count; i++) cost[i] = wire_cost(ask, i);
     ask->decision =
         keyed_ask(pool->table, share, ask->key,
                   &(struct ask){.now_ns = now_ns, .each = cost, .peek = peek, .charge = ask->verb == WEIR_ASK_CHARGE});
@@ -121,7 +121,7 @@ static void settle_alone(struct pool *pool, weir_engine_ask *ask, const weir_pla
     uint64_t more[WEIR_LIMITS_MAX];
     bool any = false;
     for (unsigned i = 0; i < ask->limit->count; i++) {
-        more[i] = subtract_to_zero(ask_actual(ask, i), ask_cost(ask, i));
+        more[i] = subtract_to_zero(wire_actual(ask, i), wire_cost(ask, i));
         any = any || more[i] != 0;
     }
     ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};

@@ -7,7 +7,7 @@
 
 #include "redis/client/engine.h"
 
-/* By the limit's policy; server: who should have answered, or NOWHERE. */
+/* By the limit's policy; server: the one that should have answered, or NOWHERE. */
 void away_answer(struct weir_engine *engine, weir_engine_ask *ask, unsigned server);
 
 /* The engine has answered this: so much at most has the share when it goes away. */

@@ -9,7 +9,7 @@
    A lease does not end with the connection: it is the engine's promise until its time is over, and the bound counts on
    no more.  What is on its way when a link breaks is lost, as if never granted.
 
-   Nobody waits, but who closes: a deadline at most; without leases in the options nothing here is done. */
+   Nothing waits but a close, for a deadline at most; without leases in the options nothing here is done. */
 #include <stdlib.h>
 
 #include "core/num.h"
@@ -35,7 +35,7 @@ struct busy {
     struct engine_leases *leases;
     struct engine_leases_counts told; /* to the pool */
     struct limit_text *limit[LIMITS]; /* shared; NULL: free */
-    unsigned limit_turn;
+    unsigned limit_next;
     uint64_t look_at_ns;
     unsigned returning; /* on their way */
     struct question question[QUESTIONS];
@@ -73,7 +73,7 @@ static struct limit_text *limit_of(const struct busy *busy, uint64_t number)
 static bool keep_limit(struct busy *busy, struct limit_text *limit)
 {
     if (limit_of(busy, limit->number) != NULL) return true;
-    struct limit_text **const place = &busy->limit[busy->limit_turn++ % LIMITS];
+    struct limit_text **const place = &busy->limit[busy->limit_next++ % LIMITS];
     if (*place != NULL && engine_leases_has(busy->leases, (*place)->number)) return false;
     limit_text_release(*place);
     *place = limit_text_share(limit);
@@ -100,10 +100,10 @@ static void on_lease(struct link *link, void *context, const redisReply *reply)
 {
     struct weir_engine *const engine = link->owner;
     struct question *const question = context;
-    uint64_t turn = 0, permits = 0;
+    uint64_t id = 0, permits = 0;
     question->is_used = false;
-    if (wire_leased(reply, question->command.want, &turn, &permits)) {
-        engine_leases_granted(engine->busy->leases, &question->command, turn, permits);
+    if (wire_leased(reply, question->command.want, &id, &permits)) {
+        engine_leases_granted(engine->busy->leases, &question->command, id, permits);
         tell_counts(engine, engine->busy);
     } else {
         engine_leases_lost(engine->busy->leases, &question->command);
@@ -180,10 +180,10 @@ bool busy_answer(struct weir_engine *engine, weir_engine_ask *ask)
     if (engine->busy == NULL || !limit->remembers) return false;
     struct engine_leases *const leases = engine->busy->leases;
     if (changes(ask->verb)) engine_leases_forget(leases, limit->text->number, ask->key);
-    if (ask->verb != WEIR_ASK_TAKE || ask_cost(ask, 0) == 0) return false;
+    if (ask->verb != WEIR_ASK_TAKE || wire_cost(ask, 0) == 0) return false;
     const uint64_t now_ns = engine->now_ns;
     const bool answered =
-        engine_leases_answer(leases, limit->text->number, ask->key, now_ns, ask_cost(ask, 0), &answer);
+        engine_leases_answer(leases, limit->text->number, ask->key, now_ns, wire_cost(ask, 0), &answer);
     const bool refused = answered && answer.decision.verdict != WEIR_ALLOW;
     if (limit->leases && !refused && !owed_by(engine->pool, ask)) ask_for_lease(engine, ask, now_ns);
     if (!answered) return false;
@@ -198,13 +198,13 @@ static void take_heard(struct weir_engine *engine, const weir_engine_ask *ask, u
     struct engine_leases *const leases = engine->busy->leases;
     const weir_decision *const decision = &ask->decision;
     const uint64_t number = ask->limit->text->number;
-    const struct engine_refused refused = {sent_ns, ask_cost(ask, 0), decision->retry_ns, ask->limit->interval_ns};
+    const struct engine_refused refused = {sent_ns, wire_cost(ask, 0), decision->retry_ns, ask->limit->interval_ns};
     if (decision->verdict == WEIR_DENY) {
         engine_leases_refused(leases, number, ask->key, &refused, decision->remaining, ask->full_ns);
     } else if (decision->verdict == WEIR_ALLOW) {
-        engine_leases_allowed(leases, number, ask->key, sent_ns, ask_cost(ask, 0), decision->remaining);
+        engine_leases_allowed(leases, number, ask->key, sent_ns, wire_cost(ask, 0), decision->remaining);
     } else {
-        engine_leases_unanswered(leases, number, ask->key, ask_cost(ask, 0));
+        engine_leases_unanswered(leases, number, ask->key, wire_cost(ask, 0));
     }
 }
 
@@ -219,7 +219,7 @@ void busy_heard(struct weir_engine *engine, const weir_engine_ask *ask, uint64_t
 void busy_unanswered(struct weir_engine *engine, const weir_engine_ask *ask)
 {
     if (engine->busy == NULL || !ask->limit->remembers || ask->verb != WEIR_ASK_TAKE) return;
-    engine_leases_unanswered(engine->busy->leases, ask->limit->text->number, ask->key, ask_cost(ask, 0));
+    engine_leases_unanswered(engine->busy->leases, ask->limit->text->number, ask->key, wire_cost(ask, 0));
 }
 
 /* ---- the end ---- */
@@ -247,7 +247,7 @@ static void wait_for_returns(struct weir_engine *engine, uint64_t now_ns)
     while (engine->busy->returning > 0 && now_ns < deadline_ns) {
         engine_wait(engine, deadline_ns - now_ns);
         now_ns = host_now_ns();
-        engine_turn_all(engine, now_ns);
+        engine_process_all(engine, now_ns);
     }
 }
 

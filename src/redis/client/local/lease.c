@@ -39,9 +39,9 @@ struct engine_lease_return engine_lease_end(struct engine_lease *lease, uint64_t
     struct engine_lease_return back = {0};
     if (lease->permits == 0) return back;
     lease->want = next_want(lease, lifetime_ns, now_ns);
-    /* Two lifetimes after it was granted it is over there too, wherever in a turn that was. */
+    /* Two lifetimes after it was granted it is over there too, wherever in an epoch that was. */
     if (subtract_to_zero(now_ns, lease->sent_ns) / 2 < lifetime_ns)
-        back = (struct engine_lease_return){lease->turn, lease->permits, lease->left};
+        back = (struct engine_lease_return){lease->id, lease->permits, lease->left};
     lease->permits = lease->left = 0;
     return back;
 }
@@ -59,12 +59,12 @@ static void rest(struct engine_lease *lease, uint64_t lifetime_ns)
     lease->rests_until_ns = add_saturating(lease->asked_ns, lifetime_ns / LEASE_REST);
 }
 
-void engine_lease_granted(struct engine_lease *lease, uint64_t lifetime_ns, uint64_t turn, uint64_t permits)
+void engine_lease_granted(struct engine_lease *lease, uint64_t lifetime_ns, uint64_t id, uint64_t permits)
 {
     if (permits < least(lease->want, LEASE_FIRST)) rest(lease, lifetime_ns);
     lease->waiting = false;
     lease->permits = lease->left = permits;
-    lease->turn = turn;
+    lease->id = id;
     lease->sent_ns = lease->asked_ns;
     lease->spend_before_ns = add_saturating(lease->asked_ns, lifetime_ns - lifetime_ns / LEASE_MARGIN);
 }

@@ -29,7 +29,7 @@ enum {
 /* Zeroed: no lease, never asked. */
 struct engine_lease {
     uint64_t permits, left; /* as granted; not yet spent */
-    uint64_t turn;          /* the engine's name for it */
+    uint64_t id;            /* the engine's name for it */
     uint64_t sent_ns;       /* when it was asked for */
     uint64_t spend_before_ns;
     uint64_t asked_ns; /* the request on its way */
@@ -40,7 +40,7 @@ struct engine_lease {
 
 /* What is given back; permits 0: nothing. */
 struct engine_lease_return {
-    uint64_t turn, permits, unused;
+    uint64_t id, permits, unused;
 };
 
 /* Takes so many out of the lease; false: ask the engine.  now_ns is read for this very call. */
@@ -57,7 +57,7 @@ struct engine_lease_return engine_lease_end(struct engine_lease *, uint64_t life
 uint64_t engine_lease_ask(struct engine_lease *, uint64_t now_ns);
 
 /* The reply to the request on its way; permits may be 0. */
-void engine_lease_granted(struct engine_lease *, uint64_t lifetime_ns, uint64_t turn, uint64_t permits);
+void engine_lease_granted(struct engine_lease *, uint64_t lifetime_ns, uint64_t id, uint64_t permits);
 
 /* There was none, or an error: as if nothing had been granted. */
 void engine_lease_lost(struct engine_lease *, uint64_t lifetime_ns);

@@ -252,7 +252,7 @@ static bool give_back(struct engine_leases *leases, struct slot *slot, uint64_t 
     leases->counts.unused += slot->lease.left;
     const struct engine_lease_return back = engine_lease_end(&slot->lease, leases->lifetime_ns, now_ns);
     *command = command_of(leases, slot);
-    command->turn = back.turn;
+    command->id = back.id;
     command->permits = back.permits;
     command->unused = back.unused;
     return back.permits > 0;
@@ -277,13 +277,13 @@ static struct slot *waiting_for(struct engine_leases *leases, const struct engin
     return slot->lease.waiting && slot->number == command->number ? slot : NULL;
 }
 
-void engine_leases_granted(struct engine_leases *leases, const struct engine_lease_command *command, uint64_t turn,
+void engine_leases_granted(struct engine_leases *leases, const struct engine_lease_command *command, uint64_t id,
                            uint64_t permits)
 {
     struct slot *slot = waiting_for(leases, command);
     if (slot == NULL) return;
     leases->counts.leased += permits;
-    engine_lease_granted(&slot->lease, leases->lifetime_ns, turn, permits);
+    engine_lease_granted(&slot->lease, leases->lifetime_ns, id, permits);
 }
 
 void engine_leases_lost(struct engine_leases *leases, const struct engine_lease_command *command)

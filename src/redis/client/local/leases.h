@@ -6,8 +6,8 @@
        now = clock
        if (engine_leases_answer(leases, limit, key, now, cost, &answer)) answered, by a lease or by a refusal before
        else TAKE is sent, and its reply awaited: engine_leases_allowed, _refused, or _unanswered
-       if (engine_leases_want(leases, limit, key, now, &command)) LEASE is written in the same turn, before the TAKE
-       ... and when its reply is read:  engine_leases_granted(leases, &command, turn, permits)
+       if (engine_leases_want(leases, limit, key, now, &command)) LEASE is written in the same batch, before the TAKE
+       ... and when its reply is read:  engine_leases_granted(leases, &command, id, permits)
        ... or there is none, or an error, or the connection broke:  engine_leases_lost(leases, &command)
 
    Nobody needs to wait for the reply of a LEASE: until it is read, takes go to the engine.  From time to time, and with
@@ -43,15 +43,15 @@ enum {
 
 struct engine_leases;
 
-/* LEASE key limit want lifetime_us [turn permits unused], or, where want is 0, RETURN key limit turn permits unused.
+/* LEASE key limit want lifetime_us [id permits unused], or, where want is 0, RETURN key limit id permits unused.
    Write it, keep it until the reply. */
 struct engine_lease_command {
     uint64_t limit;
     weir_key key; /* borrowed: only until the next call */
     uint64_t want;
     uint64_t lifetime_us;
-    uint64_t turn, permits, unused; /* given back; permits 0: nothing */
-    uint64_t slot, number;          /* of the table's own */
+    uint64_t id, permits, unused; /* given back; permits 0: nothing */
+    uint64_t slot, number;        /* of the table's own */
 };
 
 /* What is answered without the engine. */
@@ -75,8 +75,7 @@ bool engine_leases_answer(struct engine_leases *, uint64_t limit, weir_key key, 
 /* After it, for the same ask: is a lease to be asked for?  now_ns was read before anything is written. */
 bool engine_leases_want(struct engine_leases *, uint64_t limit, weir_key key, uint64_t now_ns,
                         struct engine_lease_command *);
-void engine_leases_granted(struct engine_leases *, const struct engine_lease_command *, uint64_t turn,
-                           uint64_t permits);
+void engine_leases_granted(struct engine_leases *, const struct engine_lease_command *, uint64_t id, uint64_t permits);
 void engine_leases_lost(struct engine_leases *, const struct engine_lease_command *);
 
 /* What came of a question, of a limit that does not count what it refuses, and is no list.  A refusal is remembered

@@ -211,7 +211,7 @@ void owed_close(struct pool *pool)
 static void on_charged(struct link *link, void *context, const redisReply *reply)
 {
     const struct weir_engine *const engine = link->owner;
-    if (reply == NULL || reply_error(reply) != NULL) add_all(engine->pool, context, engine->now_ns);
+    if (reply == NULL || link_reply_error(reply) != NULL) add_all(engine->pool, context, engine->now_ns);
     free(context);
 }
 

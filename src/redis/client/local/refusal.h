@@ -11,7 +11,7 @@
                empty   asked for
 
    A bucket fills no faster than by its rate, and it was at most so full when the engine looked at it, which was after
-   `sent`.  So nobody is refused longer than the engine itself would have refused him, but where permits are given back:
+   `sent`.  So no call is refused longer than the engine itself would have refused it, but where permits are given back:
    then the next that is allowed tells what is there.  And a node asks no more often than the limit's rate, however many
    ask it.
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   The explorer's twin of src/share/atomic.h: same names, each call a step of the explorer.
+   The model checker's twin of src/share/atomic.h: same names, each call a step of the model checker.
 
    Steps in one order that all threads see; a pause that ends only when it makes a difference. */
 #ifndef WEIR_SHARE_ATOMIC_H

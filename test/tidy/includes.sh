@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# rooms.sh TREE: holds every #include of TREE/src against rooms.txt.
+# includes.sh TREE: holds every #include of TREE/src against components.txt.
 set -euo pipefail
-table=$(dirname "$(realpath "$0")")/rooms.txt
+table=$(dirname "$(realpath "$0")")/components.txt
 cd "$1/src"
 
 find . -name '*.[ch]' -printf '%P\n' | sort | xargs awk '
@@ -19,11 +19,11 @@ find . -name '*.[ch]' -printf '%P\n' | sort | xargs awk '
     function is_allowed(file, name,    folder) {
         if (has_row(file, name)) return 1
         folder = file
-        room = ""
+        component = ""
         while (sub(/\/[^\/]*$/, "", folder)) {
             if (!(folder in rows)) continue
-            if ((room == "" || index(name, "\"" folder "/") != 1) && has_row(folder, name)) return 1
-            if (room == "") room = folder
+            if ((component == "" || index(name, "\"" folder "/") != 1) && has_row(folder, name)) return 1
+            if (component == "") component = folder
         }
         return 0
     }
@@ -41,11 +41,11 @@ find . -name '*.[ch]' -printf '%P\n' | sort | xargs awk '
         sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
         sub(/[ \t]*(\/\*.*)?$/, "", name)
         if (is_allowed(FILENAME, name)) next
-        if (room == "") {
-            room = FILENAME
-            sub(/\/.*/, "", room)
+        if (component == "") {
+            component = FILENAME
+            sub(/\/.*/, "", component)
         }
-        printf "src/%s:%d: %s may not include %s (test/tidy/rooms.txt)\n", FILENAME, FNR, room, name
+        printf "src/%s:%d: %s may not include %s (test/tidy/components.txt)\n", FILENAME, FNR, component, name
         wrong = 1
     }
     END { exit wrong }

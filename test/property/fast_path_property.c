@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Whoever takes the short way to a word (word_short.h) is told, to the last field, what he is told who
+   Whoever takes the fast path of a word (word_fast.h) is told, to the last field, what he is told who
    does not, and leaves the same word.
 
    Two words of the same content are asked the same: one as weir_take_at does it, the other by word_decide alone.  Rules
@@ -11,7 +11,7 @@
 #include "change_word.h"
 #include "property/property.h"
 #include "plan/plan.h"
-#include "share/word_short.h"
+#include "share/word_fast.h"
 
 enum { STEPS_MEAN = 60 };
 
@@ -25,7 +25,7 @@ struct subject {
     weir_decision last;
 };
 
-static double granted_short, refused_short;
+static double granted_fast, refused_fast;
 
 static struct rule pick_rule(struct subject *subject)
 {
@@ -84,19 +84,19 @@ static void pass_to_note(struct subject *subject)
 }
 
 /* As weir_take_at. */
-static bool take_short(struct subject *subject, uint64_t cost, weir_decision *decision)
+static bool take_fast(struct subject *subject, uint64_t cost, weir_decision *decision)
 {
     struct granted granted;
     const uint64_t now_ns = subject->now_ns;
     const struct word_seen seen = word_see(&subject->ours);
     if (cost == 1 && word_denies(&seen, now_ns, &subject->note)) {
         *decision = word_denied(&subject->note, now_ns);
-        refused_short++;
+        refused_fast++;
         return true;
     }
     if (word_grant(&subject->ours, &seen, now_ns, cost, &granted)) {
         *decision = word_granted(&granted, now_ns, cost);
-        granted_short++;
+        granted_fast++;
         return true;
     }
     const bool here = word_decide(&subject->ours, &(struct ask){.now_ns = now_ns, .cost = cost}, decision);
@@ -114,7 +114,7 @@ static void take(struct subject *subject)
     prop_note(prop, "at %" PRIu64 " cost %" PRIu64 ": verdict %u, retry %" PRIu64, subject->now_ns, cost,
               theirs.verdict, theirs.retry_ns);
     const struct word before = subject->ours;
-    prop_check(prop, take_short(subject, cost, &ours) == here, "here or elsewhere?");
+    prop_check(prop, take_fast(subject, cost, &ours) == here, "here or elsewhere?");
     if (!here) return;
     const bool untouched = memcmp(&before, &subject->ours, sizeof before) == 0;
     prop_check(prop, untouched || ours.verdict == WEIR_ALLOW, "a refusal wrote");
@@ -165,8 +165,8 @@ static void property(struct prop *prop)
     subject.now_ns = prop_pick_time(prop, &subject.plan);
     change(&subject);
     while (prop_more(prop, STEPS_MEAN)) step(&subject);
-    prop_largest(prop, "granted and refused the short way, each at least",
-                 granted_short < refused_short ? granted_short : refused_short);
+    prop_largest(prop, "granted and refused by the fast path, each at least",
+                 granted_fast < refused_fast ? granted_fast : refused_fast);
 }
 
 PROPERTY("short", property, 40000);

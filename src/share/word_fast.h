@@ -9,8 +9,8 @@
 
    Permits in leases make no difference to a call that is refused: they hold back at most the burst less a permit
    (lease.c), and less than that was left. */
-#ifndef WEIR_SHARE_WORD_SHORT_H
-#define WEIR_SHARE_WORD_SHORT_H
+#ifndef WEIR_SHARE_WORD_FAST_H
+#define WEIR_SHARE_WORD_FAST_H
 
 #include "core/algorithm/gcra_inline.h"
 #include "core/clock.h"

@@ -12,12 +12,12 @@
 
 #include "redis/client/link/link.h"
 
-const char *reply_error(const redisReply *reply)
+const char *link_reply_error(const redisReply *reply)
 {
     return reply != NULL && reply->type == REDIS_REPLY_ERROR ? reply->str : NULL;
 }
 
-bool reply_begins(const redisReply *reply, const char *start)
+bool link_reply_begins(const redisReply *reply, const char *start)
 {
     return reply->str != NULL && strncmp(reply->str, start, strlen(start)) == 0;
 }
@@ -28,8 +28,8 @@ bool reply_begins(const redisReply *reply, const char *start)
 static void need(struct link *link, const char *command, const redisReply *reply)
 {
     char why[LINK_WHY_MAX];
-    if (reply_error(reply) == NULL) return;
-    const bool bare = link->greeting.password[0] == '\0' && reply_begins(reply, "NOAUTH");
+    if (link_reply_error(reply) == NULL) return;
+    const bool bare = link->handshake.password[0] == '\0' && link_reply_begins(reply, "NOAUTH");
     snprintf(why, sizeof why, "%s refused: %s%s", command, reply->str,
              bare ? " No password was given: redis://:PASSWORD@HOST, or WEIR_ENGINE_PASSWORD" : "");
     link->refused = true;
@@ -95,33 +95,33 @@ static void say(struct link *link, unsigned count, const char *const text[], lin
 {
     size_t size[4];
     for (unsigned i = 0; i < count; i++) size[i] = strlen(text[i]);
-    if (!link_send(link, count, text, size, answer, NULL)) link_doom(link, "no memory for a greeting");
+    if (!link_send(link, count, text, size, answer, NULL)) link_doom(link, "no memory for the handshake");
 }
 
 static void say_password(struct link *link)
 {
-    const struct link_greeting *greeting = &link->greeting;
-    link_answer *const answer = greeting->sentinel ? on_wished : on_auth;
-    if (greeting->password[0] == '\0') return;
-    if (greeting->user[0] != '\0') {
-        say(link, 3, (const char *const[]){"AUTH", greeting->user, greeting->password}, answer);
+    const struct link_handshake *handshake = &link->handshake;
+    link_answer *const answer = handshake->sentinel ? on_wished : on_auth;
+    if (handshake->password[0] == '\0') return;
+    if (handshake->user[0] != '\0') {
+        say(link, 3, (const char *const[]){"AUTH", handshake->user, handshake->password}, answer);
     } else {
-        say(link, 2, (const char *const[]){"AUTH", greeting->password}, answer);
+        say(link, 2, (const char *const[]){"AUTH", handshake->password}, answer);
     }
 }
 
-void link_greet(struct link *link)
+void handshake_begin(struct link *link)
 {
-    const struct link_greeting *greeting = &link->greeting;
+    const struct link_handshake *handshake = &link->handshake;
     say_password(link);
-    if (greeting->database != 0) {
+    if (handshake->database != 0) {
         char number[16];
-        snprintf(number, sizeof number, "%u", greeting->database);
+        snprintf(number, sizeof number, "%u", handshake->database);
         say(link, 2, (const char *const[]){"SELECT", number}, on_select);
     }
-    if (!greeting->sentinel) say(link, 3, (const char *const[]){"CLIENT", "SETNAME", "weir"}, on_wished);
-    if (greeting->primary) say(link, 1, (const char *const[]){"ROLE"}, on_role);
-    if (!greeting->sentinel) {
+    if (!handshake->sentinel) say(link, 3, (const char *const[]){"CLIENT", "SETNAME", "weir"}, on_wished);
+    if (handshake->primary) say(link, 1, (const char *const[]){"ROLE"}, on_role);
+    if (!handshake->sentinel) {
         say(link, 4, (const char *const[]){"COMMAND", "INFO", "weir.take", "fcall"}, on_commands);
     }
     say(link, 1, (const char *const[]){"PING"}, on_ping);
