@@ -31,7 +31,7 @@ endif()
 
 # weir-bench: what this machine makes of limits.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/weir-bench/*.c")
-foreach(name IN ITEMS arguments rows streams)
+foreach(name IN ITEMS arguments complete rows streams)
     list(APPEND sources "${PROJECT_SOURCE_DIR}/src/cli/common/${name}.c")
 endforeach()
 add_executable(weir_bench ${sources})

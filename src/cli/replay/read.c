@@ -100,7 +100,7 @@ static bool open_log(struct replay *replay, const struct source_line *line)
     }
     if (options->cost != NULL && !want(replay, "cost", options->cost, &replay->cost_field)) return false;
     replay->log_open = true;
-    replay->result.stamps_are_ends = !options->stamps_start && !accesslog_has_durations(&replay->log);
+    replay->result.stamps_are_ends = options->stamps != STAMPS_START && !accesslog_has_durations(&replay->log);
     return true;
 }
 
@@ -139,7 +139,7 @@ static bool reach_client(struct replay *replay, uint32_t client)
 /* Said by who asks, or by the name of the stamp: start_time, StartUTC. */
 static bool is_start(const struct replay *replay, const struct accesslog_entry *entry)
 {
-    return replay->options.stamps_said ? replay->options.stamps_start : entry->starts;
+    return replay->options.stamps != STAMPS_GUESSED ? replay->options.stamps == STAMPS_START : entry->starts;
 }
 
 /* The first request says what its stamps are worth. */

@@ -24,6 +24,8 @@
 
 enum { REPLAY_SECOND_NS = 1000000000, REPLAY_STEP_AT_FIRST_NS = REPLAY_SECOND_NS / 8, REPLAY_SHOWN_MAX = 3 };
 
+enum { STAMPS_GUESSED, STAMPS_START, STAMPS_END };
+
 struct replay_options {
     const char *limit[REPLAY_LIMITS_MAX];
     int limits;
@@ -32,7 +34,8 @@ struct replay_options {
     char *const *log;
     int logs;
     double spare, fail_over; /* per cent; fail_over below 0: not asked for */
-    bool stamps_start, stamps_said, follow, strict, quiet, json, each;
+    unsigned stamps;         /* STAMPS_START ... */
+    bool follow, strict, quiet, json, each;
     struct fleet_options fleet;
 };
 

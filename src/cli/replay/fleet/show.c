@@ -109,7 +109,7 @@ static void print_head(const struct fleet_options *options)
     write_text(&writer, "\n  a fleet of ");
     write_grouped(&writer, options->nodes);
     write_text(&writer, options->nodes == 1 ? " node" : " nodes");
-    write_text(&writer, options->sticky ? ", clients stay at theirs" : ", clients at any");
+    write_text(&writer, options->spread == FLEET_SPREAD_STICKY ? ", clients stay at theirs" : ", clients at any");
     write_text(&writer, "; an engine ");
     write_time(&writer, options->rtt_ns);
     write_text(&writer, " away and back");
@@ -161,7 +161,7 @@ void fleet_json(const struct fleet *fleet, struct json *json)
     const struct fleet_options *options = &fleet->options;
     json_text(json, ",\"fleet\":{\"nodes\":");
     json_number(json, options->nodes);
-    json_text(json, options->sticky ? ",\"spread\":\"sticky\"" : ",\"spread\":\"random\"");
+    json_text(json, options->spread == FLEET_SPREAD_STICKY ? ",\"spread\":\"sticky\"" : ",\"spread\":\"random\"");
     put_field(json, "engine_rtt_ns", options->rtt_ns);
     if (options->lease != 0) put_field(json, "lease", options->lease);
     if (options->lease != 0) put_field(json, "lease_life_ns", options->lease_life_ns);
