@@ -319,7 +319,7 @@ endif()
 set(tidy "${test_dir}/tidy")
 weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
-weir_test(tidy options check bash "${tidy}/options.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy rows check bash "${tidy}/rows.sh" "${PROJECT_SOURCE_DIR}")
 if(TARGET weir_redis_shared) # else the engine's tests are not here
     weir_test(tidy promises check bash "${tidy}/promises.sh" "${PROJECT_BINARY_DIR}"
         "${PROJECT_SOURCE_DIR}/SECURITY.md" "${PROJECT_SOURCE_DIR}/doc/development.md")

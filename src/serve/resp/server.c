@@ -147,7 +147,7 @@ void resp_info(struct batch *batch, struct session *session, const struct resp_c
 
 /* ---- COMMAND ---- */
 
-enum { COMMAND_MAX = 400 }; /* bytes of one in the answer */
+enum { COMMAND_MAX = 800 }; /* bytes of one in the answer */
 
 static void add_lower(struct bytes *out, const char *name)
 {
@@ -168,76 +168,104 @@ static void add_command(struct bytes *out, const struct resp_row *row)
     resp_integer(out, row->key != 0);
 }
 
+static void add_pair(struct bytes *out, const char *name, struct slice value)
+{
+    resp_bulk(out, slice_of(name));
+    resp_bulk(out, value);
+}
+
+/* What stands in the syntax up to the next blank, brackets and "..." being part of it; *syntax goes behind it. */
+static struct slice next_argument(const char **syntax)
+{
+    const char *start = *syntax, *end = start;
+    for (int depth = 0; *end != '\0' && (depth > 0 || *end != ' ' || strncmp(end, " ...", 4) == 0); end++)
+        depth += (*end == '[') - (*end == ']');
+    *syntax = *end == ' ' ? end + 1 : end;
+    return slice_between(start, end);
+}
+
+/* "[COST n ...]": its token is COST, its name n, it is optional, and there may be several. */
+static void add_argument(struct bytes *out, unsigned version, struct slice text)
+{
+    static const char again[] = " ...";
+    static const size_t again_size = sizeof again - 1;
+    const bool optional = text.bytes[0] == '[';
+    if (optional) text = (struct slice){text.bytes + 1, text.size - 2};
+    const bool multiple = text.size > again_size && memcmp(text.bytes + text.size - again_size, again, again_size) == 0;
+    if (multiple) text.size -= again_size;
+    size_t token = 0;
+    while (token < text.size && text.bytes[token] >= 'A' && text.bytes[token] <= 'Z') token++;
+    const bool pure = token == text.size;
+    const unsigned pairs = 2U + (token != 0) + (optional || multiple);
+    resp_map(out, version, pairs);
+    add_pair(out, "name", token != 0 && !pure ? slice_from(text, token + 1) : text);
+    add_pair(out, "type", slice_of(pure ? "pure-token" : "string"));
+    if (token != 0) add_pair(out, "token", (struct slice){text.bytes, token});
+    if (!optional && !multiple) return;
+    resp_bulk(out, slice_of("flags"));
+    resp_array(out, optional && multiple ? 2 : 1);
+    if (optional) resp_simple(out, "optional");
+    if (multiple) resp_simple(out, "multiple");
+}
+
+/* Subcommands are one argument: clients show its name, which is the syntax. */
+static void add_arguments(struct bytes *out, unsigned version, const char *syntax)
+{
+    const bool subcommands = strchr(syntax, '|') != NULL;
+    size_t count = subcommands;
+    for (const char *at = syntax; !subcommands && *at != '\0'; count++) next_argument(&at);
+    resp_bulk(out, slice_of("arguments"));
+    resp_array(out, count);
+    if (subcommands) {
+        resp_map(out, version, 2);
+        add_pair(out, "name", slice_of(syntax));
+        add_pair(out, "type", slice_of("string"));
+        return;
+    }
+    while (*syntax != '\0') add_argument(out, version, next_argument(&syntax));
+}
+
 static void add_docs(struct bytes *out, unsigned version, const struct resp_row *row)
 {
     add_lower(out, row->name);
-    resp_map(out, version, 3);
-    resp_bulk(out, slice_of("summary"));
-    resp_bulk(out, slice_of(row->summary));
-    resp_bulk(out, slice_of("since"));
-    resp_bulk(out, slice_of(WEIR_VERSION));
-    resp_bulk(out, slice_of("group"));
-    resp_bulk(out, slice_of("generic"));
+    resp_map(out, version, 4);
+    add_pair(out, "summary", slice_of(row->summary));
+    add_pair(out, "since", slice_of("0.1.0"));
+    add_pair(out, "group", slice_of("generic"));
+    add_arguments(out, version, row->syntax);
 }
 
-static void list_all(struct batch *batch, struct session *session)
+/* Those that were asked for, or all. */
+static void list(struct batch *batch, struct session *session, const struct resp_command *command, bool docs)
 {
-    unsigned count;
+    const struct resp_row *row[RESP_ARGUMENTS_MAX];
+    unsigned count, known = 0;
     const struct resp_row *rows = resp_rows(&count);
-    struct bytes *out = batch_reply(batch, session, (size_t)(count + 1) * COMMAND_MAX);
-    resp_array(out, count);
-    for (unsigned i = 0; i < count; i++) add_command(out, &rows[i]);
-}
-
-static void list_docs(struct batch *batch, struct session *session)
-{
-    unsigned count;
-    const struct resp_row *rows = resp_rows(&count);
-    struct bytes *out = batch_reply(batch, session, (size_t)(count + 1) * COMMAND_MAX);
-    resp_map(out, session->resp_version, count);
-    for (unsigned i = 0; i < count; i++) add_docs(out, session->resp_version, &rows[i]);
-}
-
-/* Those that were asked for; nothing in the place of one that is unknown. */
-static void list_some(struct batch *batch, struct session *session, const struct resp_command *command)
-{
-    struct bytes *out = batch_reply(batch, session, (size_t)command->count * COMMAND_MAX);
-    resp_array(out, command->count - 2);
-    for (unsigned i = 2; i < command->count; i++) {
-        const struct resp_row *row = resp_row_find(command->argument[i]);
-        if (row != NULL) add_command(out, row);
-        else resp_null(out, session->resp_version);
+    const bool some = command->count > 2;
+    if (some) count = command->count - 2;
+    for (unsigned i = 0; i < count; i++) {
+        row[i] = some ? resp_row_find(command->argument[i + 2]) : &rows[i];
+        known += row[i] != NULL;
     }
-}
-
-static void docs_of_some(struct batch *batch, struct session *session, const struct resp_command *command)
-{
-    struct bytes *out = batch_reply(batch, session, (size_t)command->count * COMMAND_MAX);
-    size_t known = 0;
-    for (unsigned i = 2; i < command->count; i++) known += resp_row_find(command->argument[i]) != NULL;
-    resp_map(out, session->resp_version, known);
-    for (unsigned i = 2; i < command->count; i++) {
-        const struct resp_row *row = resp_row_find(command->argument[i]);
-        if (row != NULL) add_docs(out, session->resp_version, row);
+    struct bytes *out = batch_reply(batch, session, (size_t)(count + 1) * COMMAND_MAX);
+    if (docs) resp_map(out, session->resp_version, known);
+    else resp_array(out, count);
+    for (unsigned i = 0; i < count; i++) {
+        if (docs && row[i] != NULL) add_docs(out, session->resp_version, row[i]);
+        else if (!docs && row[i] != NULL) add_command(out, row[i]);
+        else if (!docs) resp_null(out, session->resp_version);
     }
 }
 
 void resp_list_commands(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    const struct slice what = command->count > 1 ? command->argument[1] : slice_of("");
-    const bool some = command->count > 2;
-    batch_works(batch, BATCH_LONG_WORK);
+    const struct slice what = command->count > 1 ? command->argument[1] : slice_of("INFO");
     unsigned count;
     resp_rows(&count);
-    if (command->count == 1 || (resp_is(what, "INFO") && !some)) list_all(batch, session);
-    else if (resp_is(what, "INFO")) list_some(batch, session, command);
-    else if (resp_is(what, "DOCS") && some) docs_of_some(batch, session, command);
-    else if (resp_is(what, "DOCS")) list_docs(batch, session);
-    else if (resp_is(what, "COUNT") && !some) resp_integer(resp_reply(batch, session), count);
-    else
-        resp_refuse(batch, session,
-                    "ERR unknown subcommand: expected COMMAND, COMMAND COUNT, INFO [name ...] or DOCS "
-                    "[name ...]");
+    batch_works(batch, BATCH_LONG_WORK);
+    if (resp_is(what, "INFO") || resp_is(what, "DOCS")) list(batch, session, command, resp_is(what, "DOCS"));
+    else if (resp_is(what, "COUNT") && command->count == 2) resp_integer(resp_reply(batch, session), count);
+    else resp_refuse_argument(batch, session, command, 1);
 }
 
 /* ---- what else clients ask ---- */

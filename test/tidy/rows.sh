@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# rows.sh TREE: the manual has what the tables of the sources have, all of it and nothing else, in the same words:
+# the options of a limit, the commands of the service.
+set -euo pipefail
+tree=$1
+
+same() # WHAT ROWS_FILE PAGE ROWS TOLD LEAST
+{
+    if [ "$(wc -l <<<"$4")" -le "$6" ]; then echo "$2: no $1 are found"; exit 1; fi
+    diff <(echo "$4") <(echo "$5") || { echo "$1: $2 (<) and $3 (>) differ"; exit 1; }
+}
+
+# `shadow` and `hold` are known, and not built.
+rows=$(sed -nE 's/^ *\[OPTION_[A-Z_]+\] = \{"([a-z-]+)", TYPE_[A-Z]+.*/\1/p' "$tree/src/plan/option.c" |
+    grep -vxE 'shadow|hold' | sort)
+told=$(sed -n '/^\.It Cm burst Ns/,/^\.El/s/^\.It Cm/Cm/p' "$tree/doc/man/weir-limit.7" |
+    grep -oE '(^|, )(Cm )?[a-z-]+ Ns =|(^|, )Cm [a-z-]+$|, Cm [a-z-]+' | sed -E 's/^(, )?(Cm )?//; s/ Ns =//' | sort -u)
+same options src/plan/option.c 'weir-limit(7)' "$rows" "$told" 10
+
+# A row for each subcommand; those that Redis has as well are only named, but for AUTH.
+rows=$(awk '/^    \{NAME\(/, /\},$/ { printf "%s", $0; if (/\},$/) print "" }' \
+    "$tree/src/serve/resp/commands.c" |
+    awk -F'"' '{ syntax = $8; example = $0 !~ /NULL\},$/ || $2 == "AUTH"
+                 if (!example) { print $2; next }
+                 count = split(syntax, each, / \| /)
+                 for (i = 1; i <= count; i++) print $2 " " each[i] }' | sort)
+told=$(sed -n '/^\.Sh REDIS/,/^\.Sh HTTP/s/^\.It Cm //p' "$tree/doc/man/weir-serve.1" |
+    sed -E 's/ , /\n/g; s/\<Cm //g; s/\<Ar //g; s/Oo /[/g; s/ Oc\>/]/g; s/Op ([^ ]+)$/[\1]/' | sort)
+same commands src/serve/resp/commands.c 'weir-serve(1)' "$rows" "$told" 20
