@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # rows.sh TREE: the manual has what the tables of the sources have, all of it and nothing else, in the same words:
 # the options of a limit, the commands of the service.
+# Each metric that documents and examples name is in the table of metrics.
 set -euo pipefail
 tree=$1
 
@@ -28,3 +29,12 @@ rows=$(awk '/^    \{NAME\(/, /\},$/ { printf "%s", $0; if (/\},$/) print "" }' \
 told=$(sed -n '/^\.Sh REDIS/,/^\.Sh HTTP/s/^\.It Cm //p' "$tree/doc/man/weir-serve.1" |
     sed -E 's/ , /\n/g; s/\<Cm //g; s/\<Ar //g; s/Oo /[/g; s/ Oc\>/]/g; s/Op ([^ ]+)$/[\1]/' | sort)
 same commands src/serve/resp/commands.c 'weir-serve(1)' "$rows" "$told" 20
+
+rows=$(sed -nE 's/^ *\{"([a-z_]+)",.*/\1/p' "$tree/src/serve/stats/figures.c" | sort -u)
+named=$(cd "$tree" && {
+    grep -ohE 'weir_[a-z_]+_(total|seconds|bytes)\b' README.md SECURITY.md doc/*.md doc/man/*.[157]
+    grep -rohE '\bweir_[a-z_]+' examples --include='*.yaml' --include='*.json'
+} | sed -E 's/_(bucket|sum|count)$//' | sort -u)
+if [ "$(wc -l <<<"$named")" -le 10 ]; then echo 'documents name hardly any metrics'; exit 1; fi
+unknown=$(comm -13 <(echo "$rows") <(echo "$named"))
+if [ -n "$unknown" ]; then echo "src/serve/stats/figures.c has no metric of these names:" $unknown; exit 1; fi

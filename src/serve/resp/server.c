@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
+#include "serve/stats/figures.h"
 #include "serve/stats/series.h"
-#include "serve/stats/sums.h"
 
 static const char *const redis_version = "7.0.0";
 
@@ -35,9 +35,11 @@ static void add_word(struct bytes *out, const char *name, const char *value)
     bytes_text(out, "\r\n");
 }
 
-static void add_server(struct batch *batch, struct bytes *out)
+/* What has no metric of its own, and comes before what has. */
+static void add_server(struct batch *batch, struct bytes *out, const struct figures *figures)
 {
     const uint64_t up_s = (batch->now_ns - batch->service->started_ns) / SECOND_NS;
+    (void)figures;
     add_word(out, "redis_version", redis_version);
     add_word(out, "redis_mode", "standalone");
     add_word(out, "weir_version", weir_version());
@@ -45,77 +47,46 @@ static void add_server(struct batch *batch, struct bytes *out)
     add_field(out, "uptime_in_days", up_s / DAY_S);
 }
 
-static void add_clients(struct batch *batch, struct bytes *out)
+static void add_persistence(struct batch *batch, struct bytes *out, const struct figures *figures)
 {
-    struct sums_crew crew;
-    struct sums sums;
-    sums_crew(&crew, batch->service);
-    sums_of_all(&crew, &sums);
-    add_field(out, "connected_clients", sums_less(sums.connections_opened, sums.connections_closed));
-}
-
-static void add_persistence(struct batch *batch, struct bytes *out)
-{
-    (void)batch;
+    (void)batch, (void)figures;
     add_field(out, "loading", 0);
 }
 
-static void add_stats(struct batch *batch, struct bytes *out)
+static void add_stats(struct batch *batch, struct bytes *out, const struct figures *figures)
 {
-    struct sums_crew crew;
-    struct sums sums;
-    sums_crew(&crew, batch->service);
-    sums_of_all(&crew, &sums);
-    struct sums_limit all = sums_of_gone(&crew);
-    all.denied += all.never;
-    for (unsigned number = 0; number < crew.numbers; number++) {
-        const struct sums_limit limit = sums_of_limit(&crew, number);
-        all.allowed += limit.allowed;
-        all.denied += limit.denied + limit.never;
-        all.shadowed += limit.shadowed;
-        all.permits += limit.permits;
-    }
-    add_field(out, "total_connections_received", sums.connections_opened);
-    add_field(out, "rejected_connections", sums.connections_refused);
-    add_field(out, "total_commands_processed", sums.commands);
-    add_field(out, "total_http_requests", sums.http_requests);
-    add_field(out, "total_error_replies", sums.errors);
+    const struct sums_limit all = sums_of_limits(&figures->crew);
+    (void)batch;
     add_field(out, "decisions_allowed", all.allowed);
-    add_field(out, "decisions_denied", all.denied);
+    add_field(out, "decisions_denied", all.denied + all.never);
     add_field(out, "decisions_shadowed", all.shadowed);
     add_field(out, "permits_granted", all.permits);
 }
 
-static void add_replication(struct batch *batch, struct bytes *out)
+static void add_replication(struct batch *batch, struct bytes *out, const struct figures *figures)
 {
-    (void)batch;
+    (void)batch, (void)figures;
     add_word(out, "role", "master");
     add_field(out, "connected_slaves", 0);
 }
 
-static void add_table(struct batch *batch, struct bytes *out)
+static void add_table(struct batch *batch, struct bytes *out, const struct figures *figures)
 {
-    weir_table_stats stats = {0};
-    series_table(batch->service, &stats);
+    (void)figures;
     add_field(out, "limits_with_a_name", batch->policy != NULL ? batch->policy->limit_count : 0);
-    add_field(out, "keys_live", stats.keys_live);
-    add_field(out, "keys_max", stats.keys_max);
-    add_field(out, "table_bytes", stats.bytes);
-    add_field(out, "keys_found_it_full", stats.full);
-    add_field(out, "keys_displaced", stats.displaced);
-    add_field(out, "keys_stuck", stats.stuck);
 }
 
 static const struct section {
-    const char *name, *title;
-    void (*add)(struct batch *batch, struct bytes *out);
+    const char *name;  /* in capitals */
+    const char *title; /* and a dot, as figures_row.info begins */
+    void (*add)(struct batch *batch, struct bytes *out, const struct figures *figures); /* or NULL */
 } sections[] = {
-    {"SERVER", "Server", add_server},
-    {"CLIENTS", "Clients", add_clients},
-    {"PERSISTENCE", "Persistence", add_persistence},
-    {"STATS", "Stats", add_stats},
-    {"REPLICATION", "Replication", add_replication},
-    {"TABLE", "Table", add_table},
+    {"SERVER", "Server.", add_server},
+    {"CLIENTS", "Clients.", NULL},
+    {"PERSISTENCE", "Persistence.", add_persistence},
+    {"STATS", "Stats.", add_stats},
+    {"REPLICATION", "Replication.", add_replication},
+    {"TABLE", "Table.", add_table},
 };
 
 static bool is_wanted(const struct resp_command *command, const char *name)
@@ -129,19 +100,33 @@ static bool is_wanted(const struct resp_command *command, const char *name)
     return command->count == 1;
 }
 
+static void add_section(struct batch *batch, struct bytes *out, const struct section *section,
+                        const struct figures *figures)
+{
+    unsigned count;
+    const struct figures_row *row = figures_rows(&count);
+    if (out->size != 0) bytes_text(out, "\r\n");
+    bytes_text(out, "# ");
+    bytes_add(out, (struct slice){section->title, strlen(section->title) - 1});
+    bytes_text(out, "\r\n");
+    if (section->add != NULL) section->add(batch, out, figures);
+    for (unsigned i = 0; i < count; i++) {
+        const char *name = figures_member(row[i].info, section->title);
+        if (name != NULL) add_field(out, name, figures_at(figures, &row[i]));
+    }
+}
+
 void resp_info(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     char memory[INFO_MAX];
+    struct figures figures;
     batch_works(batch, BATCH_LONG_WORK);
+    figures_read(&figures, batch->service);
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (!is_wanted(command, sections[i].name)) continue;
-        if (text.size != 0) bytes_text(&text, "\r\n");
-        bytes_text(&text, "# ");
-        bytes_text(&text, sections[i].title);
-        bytes_text(&text, "\r\n");
-        sections[i].add(batch, &text);
+        if (is_wanted(command, sections[i].name)) add_section(batch, &text, &sections[i], &figures);
     }
+    figures_release(&figures);
     resp_bulk(batch_reply(batch, session, BATCH_REPLY + INFO_MAX), bytes_slice(&text));
 }
 

@@ -14,8 +14,8 @@
 #include "format/address_text.h"
 #include "host/clock.h"
 #include "serve/policy/policy.h"
+#include "serve/stats/figures.h"
 #include "serve/stats/series.h"
-#include "serve/stats/sums.h"
 #include "serve/stats/text.h"
 
 enum {
@@ -158,16 +158,6 @@ static void write_sums(struct bytes *out, const char *before, const struct sums_
     number(out, ",", "late_ns", sum->late_ns);
 }
 
-static void add_sums(struct sums_limit *sum, const struct sums_limit *more)
-{
-    sum->allowed += more->allowed;
-    sum->denied += more->denied;
-    sum->never += more->never;
-    sum->shadowed += more->shadowed;
-    sum->permits += more->permits;
-    sums_last(sum, more->granted_at_ns, more->late_ns);
-}
-
 static void write_limit(struct bytes *out, unsigned place, const char *name, const struct policy_limit *limit,
                         const struct sums_limit *sum)
 {
@@ -179,29 +169,24 @@ static void write_limit(struct bytes *out, unsigned place, const char *name, con
 }
 
 /* Those with a place, and the sum of all, theirs and the others'. */
-static void write_limits(struct bytes *out, struct service *service, const struct series *series)
+static void write_limits(struct bytes *out, struct service *service, const struct series *series,
+                         const struct sums_crew *crew)
 {
-    struct sums_crew crew;
     struct sums_name name;
     struct policy *policy = service_policy(service);
-    sums_crew(&crew, service);
     name_of(out, ",", "limits");
     const char *before = "[";
     for (unsigned place = 0; place < SERIES_LIMITS && series != NULL; place++) {
         const unsigned numbered = series->number[place];
-        if (numbered == SERIES_NOBODY || !sums_name(&crew, numbered, &name)) continue;
-        const struct sums_limit sum = sums_of_limit(&crew, numbered);
+        if (numbered == SERIES_NOBODY || !sums_name(crew, numbered, &name)) continue;
+        const struct sums_limit sum = sums_of_limit(crew, numbered);
         bytes_text(out, before);
         write_limit(out, place, name.text, limit_of(policy, numbered), &sum);
         before = ",";
     }
     bytes_text(out, before[0] == '[' ? "[]" : "]");
-    struct sums_limit all = sums_of_gone(&crew);
-    for (unsigned i = 0; i < crew.numbers; i++) {
-        const struct sums_limit sum = sums_of_limit(&crew, i);
-        add_sums(&all, &sum);
-    }
-    number(out, ",", "names", sums_names(&crew));
+    const struct sums_limit all = sums_of_limits(crew);
+    number(out, ",", "names", sums_names(crew));
     name_of(out, ",", "all");
     write_sums(out, "{", &all);
     bytes_byte(out, '}');
@@ -210,35 +195,24 @@ static void write_limits(struct bytes *out, struct service *service, const struc
 
 /* ---- the rest ---- */
 
-static void write_table(struct bytes *out, const weir_table_stats *stats)
+/* The figures whose names in JSON begin like this: "table." */
+static void write_figures(struct bytes *out, const struct figures *figures, const char *of, const char *before)
 {
-    name_of(out, ",", "table");
-    number(out, "{", "keys", stats->keys_live);
-    number(out, ",", "keys_max", stats->keys_max);
-    number(out, ",", "bytes", stats->bytes);
-    number(out, ",", "full", stats->full);
-    number(out, ",", "displaced", stats->displaced);
-    number(out, ",", "stuck", stats->stuck);
-    number(out, ",", "reclaimed", stats->reclaimed);
-    bytes_byte(out, '}');
+    unsigned count;
+    const struct figures_row *row = figures_rows(&count);
+    for (unsigned i = 0; i < count; i++) {
+        const char *name = figures_member(row[i].json, of);
+        if (name == NULL) continue;
+        number(out, before, name, figures_at(figures, &row[i]));
+        before = ",";
+    }
 }
 
-static void write_connections(struct bytes *out, struct service *service)
+static void write_object(struct bytes *out, const struct figures *figures, const char *name, const char *of)
 {
-    struct sums_crew crew;
-    struct sums sums;
-    sums_crew(&crew, service);
-    sums_of_all(&crew, &sums);
-    name_of(out, ",", "connections");
-    number(out, "{", "open", sums_less(sums.connections_opened, sums.connections_closed));
-    number(out, ",", "opened", sums.connections_opened);
-    number(out, ",", "refused", sums.connections_refused);
-    number(out, ",", "cut", sums.connections_cut);
+    name_of(out, ",", name);
+    write_figures(out, figures, of, "{");
     bytes_byte(out, '}');
-    number(out, ",", "commands", sums.commands);
-    number(out, ",", "http_requests", sums.http_requests);
-    number(out, ",", "errors", sums.errors);
-    number(out, ",", "workers", crew.workers);
 }
 
 /* The latest first, as events. */
@@ -335,23 +309,15 @@ static void write_samples(struct bytes *out, const struct series *series, uint64
 }
 
 /* Nothing where the file names none. */
-static void write_engine(struct bytes *out, struct service *service)
+static void write_engine(struct bytes *out, const struct figures *figures)
 {
-    weir_engine_stats stats = {0};
-    struct engine *engine = service_engine(service);
-    if (engine == NULL) return;
-    engine_read_stats(engine, &stats);
+    if (figures->engine == NULL) return;
     name_of(out, ",", "engine");
-    text(out, "{", "name", slice_of(engine_name(engine)));
-    truth(out, ",", "away", stats.away != 0);
-    number(out, ",", "round_trip_ns", stats.round_trip_ns);
-    number(out, ",", "nodes", stats.nodes);
-    number(out, ",", "from_engine", stats.from_engine);
-    number(out, ",", "from_lease", stats.from_lease);
-    number(out, ",", "from_away", stats.from_away);
-    number(out, ",", "foreign", stats.foreign);
+    text(out, "{", "name", slice_of(engine_name(figures->engine)));
+    truth(out, ",", "away", figures->engine_stats.away != 0);
+    number(out, ",", "round_trip_ns", figures->engine_stats.round_trip_ns);
+    write_figures(out, figures, "engine.", ",");
     bytes_byte(out, '}');
-    engine_release(engine);
 }
 
 /* ---- all ---- */
@@ -383,12 +349,14 @@ static void write_service(struct bytes *out, struct service *service)
 
 void stats_write_json(struct service *service, uint64_t since, struct bytes *out)
 {
-    weir_table_stats table;
-    series_table(service, &table);
+    struct figures figures;
+    figures_read(&figures, service);
     write_service(out, service);
-    write_connections(out, service);
-    write_table(out, &table);
-    write_engine(out, service);
+    write_object(out, &figures, "connections", "connections.");
+    write_figures(out, &figures, "", ",");
+    number(out, ",", "workers", figures.crew.workers);
+    write_object(out, &figures, "table", "table.");
+    write_engine(out, &figures);
     write_events(out, service);
     write_notes(out, service);
     name_of(out, ",", "top");
@@ -396,7 +364,8 @@ void stats_write_json(struct service *service, uint64_t since, struct bytes *out
     struct series *series = series_hold(service);
     number(out, ",", "layout", series != NULL ? series->layout : 0);
     number(out, ",", "sample", series != NULL ? series->count : 0);
-    write_limits(out, service, series);
+    write_limits(out, service, series, &figures.crew);
     write_samples(out, series, since);
     if (series != NULL) series_release(series);
+    figures_release(&figures);
 }

@@ -45,10 +45,15 @@ static void add_limit(struct sums_limit *sum, const struct stats_limit *limit)
     sums_last(sum, atom_load(&limit->granted_at_ns), atom_load(&limit->late_ns));
 }
 
+static void add_workers(struct sums_limit *sum, const struct sums_crew *crew, unsigned number)
+{
+    for (unsigned i = 0; i < crew->workers; i++) add_limit(sum, &crew->worker[i]->limit[number]);
+}
+
 struct sums_limit sums_of_limit(const struct sums_crew *crew, unsigned number)
 {
     struct sums_limit sum = {0};
-    for (unsigned i = 0; i < crew->workers; i++) add_limit(&sum, &crew->worker[i]->limit[number]);
+    add_workers(&sum, crew, number);
     return sum;
 }
 
@@ -56,6 +61,13 @@ struct sums_limit sums_of_gone(const struct sums_crew *crew)
 {
     struct sums_limit sum = {0};
     add_limit(&sum, &crew->service->gone);
+    return sum;
+}
+
+struct sums_limit sums_of_limits(const struct sums_crew *crew)
+{
+    struct sums_limit sum = sums_of_gone(crew);
+    for (unsigned number = 0; number < crew->numbers; number++) add_workers(&sum, crew, number);
     return sum;
 }
 

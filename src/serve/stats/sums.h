@@ -52,6 +52,9 @@ unsigned sums_names(const struct sums_crew *crew);
 struct sums_limit sums_of_gone(const struct sums_crew *crew);
 
 struct sums_limit sums_of_limit(const struct sums_crew *crew, unsigned number);
+
+/* Of all limits, those that were removed among them. */
+struct sums_limit sums_of_limits(const struct sums_crew *crew);
 void sums_of_all(const struct sums_crew *crew, struct sums *sums);
 
 /* As seen without stopping anybody: never less than none. */
