@@ -152,6 +152,20 @@ else()
     target_link_libraries(weir-vectors PRIVATE peers PkgConfig::json_c)
     set_target_properties(weir-vectors PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
     weir_test(vectors peers check weir-vectors "${test_dir}/vectors/peers")
+    if(Python3_Interpreter_FOUND)
+        set(amalgamation "${PROJECT_BINARY_DIR}/amalgamation/weir.c")
+        add_custom_command(
+            OUTPUT "${amalgamation}"
+            COMMAND "${PROJECT_SOURCE_DIR}/tools/amalgamation" "${PROJECT_BINARY_DIR}/amalgamation"
+            DEPENDS ${weir_objects} "${PROJECT_SOURCE_DIR}/tools/amalgamation"
+            COMMENT "Writing the amalgamation")
+        weir_inside_program(vectors weir-vectors-amalgamation ${sources} "${amalgamation}")
+        target_compile_definitions(weir-vectors-amalgamation PRIVATE "WEIR_LOCAL=") # the adapters look inside
+        target_link_libraries(weir-vectors-amalgamation PRIVATE peers PkgConfig::json_c)
+        weir_test(vectors amalgamation check weir-vectors-amalgamation "${test_dir}/vectors/peers")
+    else()
+        weir_skipped(vectors amalgamation check "python3")
+    endif()
     weir_test(vectors back check weir-vectors "${test_dir}/vectors/back")
     weir_test(vectors judged check sh "${test_dir}/vectors/judged.sh" $<TARGET_FILE:weir-vectors>
         "${test_dir}/vectors/peers")
@@ -325,8 +339,8 @@ if(TARGET weir_redis_shared) # else the engine's tests are not here
         "${PROJECT_SOURCE_DIR}/SECURITY.md" "${PROJECT_SOURCE_DIR}/doc/development.md")
 endif()
 weir_test(tidy header test bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
-weir_test(tidy one-file check bash "${tidy}/one_file.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}" "${CMAKE_NM}"
-    ${weir_warnings})
+weir_test(tidy amalgamation check bash "${tidy}/amalgamation.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}"
+    "${CMAKE_NM}" ${weir_warnings})
 weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -359,6 +373,9 @@ if(WEIR_SHARED)
     weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)
+    weir_test(install deb prove bash "${test_dir}/install/deb.sh" "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(install/deb PROPERTIES TIMEOUT 1800)
+    weir_test(install image prove bash "${test_dir}/install/image.sh" "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
     weir_test(install without test bash "${test_dir}/install/without.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
 endif()
