@@ -303,7 +303,7 @@ static const struct command *weir_bench(void)
 static int run(int argc, char **argv)
 {
     struct bench bench = {.wish = {.processors = processors()}};
-    const int status = read_options(weir_bench(), argc, argv, &bench);
+    const int status = arguments_read(weir_bench(), argc, argv, &bench);
     if (status != ARGUMENTS_END) return status;
     return read_sections(&bench, argc, argv) ? measure_and_print(&bench) : STATUS_TROUBLE;
 }

@@ -83,7 +83,7 @@ static int ask(const struct asked *asked)
 static int run(int argc, char **argv)
 {
     struct asked asked = {.verb = weir_engine_check, .deadline_ns = DEADLINE_USUAL_NS};
-    int status = read_options(engine_command(), argc, argv, &asked);
+    int status = arguments_read(engine_command(), argc, argv, &asked);
     if (status == ARGUMENTS_END) status = read_operands(&asked, argc - optind, argv + optind);
     return status == ARGUMENTS_END ? ask(&asked) : status;
 }

@@ -38,7 +38,7 @@ static const struct option_row option_rows[] = {
 
 static int read_arguments(struct serve *serve, int argc, char **argv)
 {
-    const int status = read_options(serve_command(), argc, argv, serve);
+    const int status = arguments_read(serve_command(), argc, argv, serve);
     if (status != ARGUMENTS_END) return status;
     if (argc - optind > 1) {
         return trouble("serve: unexpected argument \"%s\"; expected at most one file", argv[optind + 1]);

@@ -107,7 +107,28 @@ static bool all_needed(const struct command *command, uint64_t given)
     return true;
 }
 
-int read_options(const struct command *command, int argc, char **argv, void *into)
+static void print_option(char letter, const char *name, const char *argument, const char *help)
+{
+    char left[64];
+    const char *between = argument != NULL ? " " : "";
+    if (argument == NULL) argument = "";
+    if (letter != 0) snprintf(left, sizeof left, "-%c, --%s%s%s", letter, name, between, argument);
+    else snprintf(left, sizeof left, "    --%s%s%s", name, between, argument);
+    printf("  %-23s %s\n", left, help);
+}
+
+static void print_help(const struct command *command)
+{
+    printf("usage: %s %s\n%s\n\n", title_of(command).whole, command->synopsis, command->summary);
+    for (int i = 0; i < command->option_count; i++) {
+        const struct option_row *row = &command->options[i];
+        print_option(row->letter, row->name, row->argument, row->help);
+    }
+    print_option('h', "help", NULL, "this text");
+    printf("\n%s", command->details);
+}
+
+int arguments_read(const struct command *command, int argc, char **argv, void *into)
 {
     const struct getopt_tables tables = tables_of(command);
     uint64_t given = 0;
@@ -126,7 +147,7 @@ int read_options(const struct command *command, int argc, char **argv, void *int
     return all_needed(command, given) ? ARGUMENTS_END : STATUS_TROUBLE;
 }
 
-int split_command(int argc, char **argv, char ***behind)
+int arguments_split(int argc, char **argv, char ***behind)
 {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--") != 0) continue;
@@ -135,27 +156,6 @@ int split_command(int argc, char **argv, char ***behind)
         return i;
     }
     return argc;
-}
-
-static void print_option(char letter, const char *name, const char *argument, const char *help)
-{
-    char left[64];
-    const char *between = argument != NULL ? " " : "";
-    if (argument == NULL) argument = "";
-    if (letter != 0) snprintf(left, sizeof left, "-%c, --%s%s%s", letter, name, between, argument);
-    else snprintf(left, sizeof left, "    --%s%s%s", name, between, argument);
-    printf("  %-23s %s\n", left, help);
-}
-
-void print_help(const struct command *command)
-{
-    printf("usage: %s %s\n%s\n\n", title_of(command).whole, command->synopsis, command->summary);
-    for (int i = 0; i < command->option_count; i++) {
-        const struct option_row *row = &command->options[i];
-        print_option(row->letter, row->name, row->argument, row->help);
-    }
-    print_option('h', "help", NULL, "this text");
-    printf("\n%s", command->details);
 }
 
 int trouble(const char *format, ...)
@@ -217,7 +217,7 @@ bool argument_text(const struct option_row *row, const char *value, void *into)
     return true;
 }
 
-bool wrong_word(const struct option_row *row, const char *value)
+bool argument_wrong_word(const struct option_row *row, const char *value)
 {
     char words[80] = "";
     size_t size = 0;
@@ -242,7 +242,7 @@ bool argument_word(const struct option_row *row, const char *value, void *into)
         }
         at += size;
     }
-    return wrong_word(row, value);
+    return argument_wrong_word(row, value);
 }
 
 int limit_trouble(const char *text, const weir_error *error)

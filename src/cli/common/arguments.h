@@ -54,13 +54,11 @@ struct command {
 /* Reads all options into what the rows' offsets are of; operands are left from optind on.  ARGUMENTS_END, or the status
    to leave with: help, or what is wrong, has been printed. */
 enum { ARGUMENTS_END = -1 };
-int read_options(const struct command *command, int argc, char **argv, void *into);
+int arguments_read(const struct command *command, int argc, char **argv, void *into);
 
 /* What comes behind "--" is another command's, whatever it looks like: *behind is set to it, if there is a "--".
    Returns how many arguments are ours. */
-int split_command(int argc, char **argv, char ***behind);
-
-void print_help(const struct command *command);
+int arguments_split(int argc, char **argv, char ***behind);
 
 /* ---- complete.c ---- */
 
@@ -76,7 +74,7 @@ void complete_word(const char *word, const char *candidate, const char *help);
 int trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Of a value that is none of the row's words; returns false. */
-bool wrong_word(const struct option_row *row, const char *value);
+bool argument_wrong_word(const struct option_row *row, const char *value);
 
 /* 1000, 100k, 1M; prints nothing. */
 bool read_count(const char *text, uint64_t *count);

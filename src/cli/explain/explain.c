@@ -37,7 +37,7 @@ static bool read_window(const struct option_row *row, const char *value, void *i
 static bool read_system(const struct option_row *row, const char *value, void *into)
 {
     *(const char **)into = value;
-    return dialect_find(value) >= 0 || wrong_word(row, value);
+    return dialect_find(value) >= 0 || argument_wrong_word(row, value);
 }
 
 #define AT(field) .at = offsetof(struct asked, field)
@@ -194,7 +194,7 @@ static int print_as(const struct plan *plan, const char *system)
 static int run(int argc, char **argv)
 {
     struct asked asked = {.pace = false};
-    const int status = read_options(explain_command(), argc, argv, &asked);
+    const int status = arguments_read(explain_command(), argc, argv, &asked);
     if (status != ARGUMENTS_END) return status;
     if (argc - optind != 1) {
         return trouble("explain: expected one limit%s; for example weir explain '10/s burst=20'",

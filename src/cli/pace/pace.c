@@ -115,9 +115,9 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
 /* ARGUMENTS_END when the work can begin, or the status to leave with. */
 static int read_arguments(struct pace *pace, int argc, char **argv)
 {
-    argc = split_command(argc, argv, &pace->command);
+    argc = arguments_split(argc, argv, &pace->command);
     if (pace->command != NULL && pace->command[0] == NULL) pace->command = NULL;
-    const int status = read_options(pace_command(), argc, argv, pace);
+    const int status = arguments_read(pace_command(), argc, argv, pace);
     if (status != ARGUMENTS_END) return status;
     if (!set_operands(pace, argc, argv)) return STATUS_TROUBLE;
     if (pace->workers == 0) pace->workers = 1;

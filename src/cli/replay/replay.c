@@ -168,7 +168,7 @@ static int read_arguments(struct replay_options *options, int argc, char **argv)
     options->spare = SPARE_USUAL;
     options->fail_over = -1;
     options->fleet = fleet_usual();
-    const int status = read_options(replay_command(), argc, argv, options);
+    const int status = arguments_read(replay_command(), argc, argv, options);
     if (status != ARGUMENTS_END) return status;
     return set_operands(options, argc, argv) ? ARGUMENTS_END : STATUS_TROUBLE;
 }

@@ -84,8 +84,8 @@ static int check_together(const struct take *take)
 
 static int read_arguments(struct take *take, int argc, char **argv)
 {
-    argc = split_command(argc, argv, &take->command);
-    int status = read_options(take_command(), argc, argv, take);
+    argc = arguments_split(argc, argv, &take->command);
+    int status = arguments_read(take_command(), argc, argv, take);
     if (status != ARGUMENTS_END) return status;
     status = set_operands(take, argc - optind, argv + optind);
     if (status == STATUS_DONE) status = check_together(take);

@@ -112,7 +112,7 @@ static void add_section(struct batch *batch, struct bytes *out, const struct sec
     if (section->add != NULL) section->add(batch, out, figures);
     for (unsigned i = 0; i < count; i++) {
         const char *name = figures_member(row[i].info, section->title);
-        if (name != NULL) add_field(out, name, figures_at(figures, &row[i]));
+        if (name != NULL) add_field(out, name, figures_value(figures, &row[i]));
     }
 }
 

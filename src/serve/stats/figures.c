@@ -4,10 +4,12 @@
 
 #include "serve/stats/series.h"
 
-/* What is no uint64_t does not compile. */
-#define AT(type, field) (offsetof(type, field) + _Generic(((type *)NULL)->field, uint64_t : 0U))
-#define SERVICE(field) .of = FIGURES_OF_SERVICE, .at = AT(struct figures, field)
-#define LIMIT(field) .of = FIGURES_OF_LIMIT, .at = AT(struct sums_limit, field)
+/* A field of another type does not compile. */
+#define NUMBER(type, field) (offsetof(type, field) + _Generic(((type *)NULL)->field, uint64_t : 0U))
+#define COUNTER(type, field) (offsetof(type, field) + _Generic(((type *)NULL)->field, struct atom : 0U))
+#define SERVICE(field) .of = FIGURES_OF_SERVICE, .at = NUMBER(struct figures, field)
+#define WORKERS(field) .of = FIGURES_OF_WORKERS, .at = COUNTER(struct stats, field)
+#define LIMIT(field) .of = FIGURES_OF_LIMIT, .at = NUMBER(struct sums_limit, field)
 #define TIMES(field) .of = FIGURES_TIMES, .at = offsetof(struct figures, field)
 
 static const struct figures_row rows[] = {
@@ -24,29 +26,29 @@ static const struct figures_row rows[] = {
      LIMIT(late_ns)},
     {"weir_request_duration_seconds", "From a decision's request being read to its answer being sent.",
      TIMES(requests)},
-    {"weir_requests_total", "Requests, by protocol.", .label = "protocol=\"resp\"", SERVICE(sums.commands),
+    {"weir_requests_total", "Requests, by protocol.", .label = "protocol=\"resp\"", WORKERS(commands),
      .json = "commands", .info = "Stats.total_commands_processed"},
-    {"weir_requests_total", NULL, .label = "protocol=\"http\"", SERVICE(sums.http_requests), .json = "http_requests",
+    {"weir_requests_total", NULL, .label = "protocol=\"http\"", WORKERS(http_requests), .json = "http_requests",
      .info = "Stats.total_http_requests"},
-    {"weir_errors_total", "Requests answered with an error.", SERVICE(sums.errors), .json = "errors",
+    {"weir_errors_total", "Requests answered with an error.", WORKERS(errors), .json = "errors",
      .info = "Stats.total_error_replies"},
     {"weir_event_loop_iterations_total", "Event loop iterations of all workers; each decides one batch of requests.",
-     SERVICE(sums.batches)},
+     WORKERS(batches)},
     {"weir_text_alternations_total",
-     "Times that a key was asked under the free text before its last: two texts in turn.", SERVICE(sums.alternations)},
+     "Times that a key was asked under the free text before its last: two texts in turn.", WORKERS(alternations)},
     {"weir_connections", "Connections that are open.", SERVICE(connections_open), .json = "connections.open",
      .info = "Clients.connected_clients"},
-    {"weir_connections_opened_total", "Connections opened.", SERVICE(sums.connections_opened),
-     .json = "connections.opened", .info = "Stats.total_connections_received"},
+    {"weir_connections_opened_total", "Connections opened.", WORKERS(connections_opened), .json = "connections.opened",
+     .info = "Stats.total_connections_received"},
     {"weir_connections_refused_total", "Connections closed at once, for there were too many.",
-     SERVICE(sums.connections_refused), .json = "connections.refused", .info = "Stats.rejected_connections"},
+     WORKERS(connections_refused), .json = "connections.refused", .info = "Stats.rejected_connections"},
     {"weir_connections_closed_total",
      "Connections closed by the client, or dropped by the service: too slow, idle, or a protocol error.",
      .label = "reason=\"client\"", SERVICE(closed_by_client)},
-    {"weir_connections_closed_total", NULL, .label = "reason=\"dropped\"", SERVICE(sums.connections_cut),
+    {"weir_connections_closed_total", NULL, .label = "reason=\"dropped\"", WORKERS(connections_cut),
      .json = "connections.cut"},
-    {"weir_received_bytes_total", "Bytes received.", SERVICE(sums.bytes_in)},
-    {"weir_sent_bytes_total", "Bytes sent.", SERVICE(sums.bytes_out)},
+    {"weir_received_bytes_total", "Bytes received.", WORKERS(bytes_in)},
+    {"weir_sent_bytes_total", "Bytes sent.", WORKERS(bytes_out)},
     {"weir_table_keys", "Keys that have used something and are not full again.", SERVICE(table.keys_live),
      .json = "table.keys", .info = "Table.keys_live"},
     {"weir_table_keys_max", "Keys the tables are made for.", SERVICE(table.keys_max), .json = "table.keys_max",
@@ -124,27 +126,34 @@ const char *figures_member(const char *path, const char *of)
     return path + size;
 }
 
-/* The bounds are the ends of buckets of ours, so that the counts are exact. */
-static void read_requests(struct figures_times *times, const struct sums *sums)
+uint64_t figures_value(const struct figures *figures, const struct figures_row *row)
 {
+    return row->of == FIGURES_OF_WORKERS ? sums_of(&figures->crew, row->at) : figures_at(figures, row);
+}
+
+/* The bounds are the ends of buckets of ours, so that the counts are exact. */
+static void read_requests(struct figures_times *times, const struct sums_crew *crew)
+{
+    uint64_t latency[STATS_LATENCY_BUCKETS];
     unsigned bucket = 0;
+    sums_of_latency(crew, latency);
     for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS - 1; i++) {
         const uint64_t bound_ns = (UINT64_C(1) << (FIGURES_BOUND_FIRST + i)) - 1;
-        while (stats_latency_end_ns(bucket) <= bound_ns) times->count[i] += sums->latency[bucket++];
+        while (stats_latency_end_ns(bucket) <= bound_ns) times->count[i] += latency[bucket++];
     }
-    while (bucket < STATS_LATENCY_BUCKETS) times->count[WEIR_ENGINE_ROUND_TRIPS - 1] += sums->latency[bucket++];
-    times->sum_ns = sums->latency_sum_ns;
+    while (bucket < STATS_LATENCY_BUCKETS) times->count[WEIR_ENGINE_ROUND_TRIPS - 1] += latency[bucket++];
+    times->sum_ns = sums_of(crew, offsetof(struct stats, latency_sum_ns));
 }
 
 void figures_read(struct figures *figures, struct service *service)
 {
     *figures = (struct figures){.one = 1};
-    struct sums *sums = &figures->sums;
+    const struct sums_crew *crew = &figures->crew;
     sums_crew(&figures->crew, service);
-    sums_of_all(&figures->crew, sums);
-    read_requests(&figures->requests, sums);
-    figures->connections_open = sums_less(sums->connections_opened, sums->connections_closed);
-    figures->closed_by_client = sums_less(sums->connections_closed, sums->connections_cut);
+    read_requests(&figures->requests, crew);
+    figures->connections_open = sums_connections(crew);
+    figures->closed_by_client = sums_less(sums_of(crew, offsetof(struct stats, connections_closed)),
+                                          sums_of(crew, offsetof(struct stats, connections_cut)));
     series_table(service, &figures->table);
     figures->memory = tables_read_memory(service->tables);
     figures->settles_refused = settled_refused(tables_settled(service->tables));

@@ -22,7 +22,6 @@ struct figures_times {
 /* All figures, read at one time. */
 struct figures {
     struct sums_crew crew;
-    struct sums sums;
     uint64_t connections_open, closed_by_client;
     struct figures_times requests, round_trips;
     weir_table_stats table;
@@ -33,15 +32,15 @@ struct figures {
     uint64_t engine_up;
 };
 
-enum figures_of { FIGURES_OF_SERVICE, FIGURES_OF_LIMIT, FIGURES_TIMES };
+enum figures_of { FIGURES_OF_SERVICE, FIGURES_OF_WORKERS, FIGURES_OF_LIMIT, FIGURES_TIMES };
 
 /* What a name ends in says the type and the unit, as Prometheus wants it: _total is a counter, _seconds is in ns here.
    Rows of one name stand together, and the first has the help. */
 struct figures_row {
     const char *name, *help;
     const char *label;  /* key="value", or NULL */
-    enum figures_of of; /* one number; one for each limit; a histogram */
-    size_t at;          /* in struct figures, or of a limit in struct sums_limit */
+    enum figures_of of; /* one number, of all workers or not; one for each limit; a histogram */
+    size_t at;          /* in struct figures, struct stats or struct sums_limit */
     const char *json;   /* "table.keys" in /v1/stats, or NULL */
     const char *info;   /* "Table.keys_live" in INFO, or NULL */
 };
@@ -55,6 +54,9 @@ static inline uint64_t figures_at(const void *from, const struct figures_row *ro
 {
     return *(const uint64_t *)((const char *)from + row->at);
 }
+
+/* Of one number. */
+uint64_t figures_value(const struct figures *figures, const struct figures_row *row);
 
 /* The member of "table." that "table.keys" is, or NULL. */
 const char *figures_member(const char *path, const char *of);

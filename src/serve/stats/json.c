@@ -203,7 +203,7 @@ static void write_figures(struct bytes *out, const struct figures *figures, cons
     for (unsigned i = 0; i < count; i++) {
         const char *name = figures_member(row[i].json, of);
         if (name == NULL) continue;
-        number(out, before, name, figures_at(figures, &row[i]));
+        number(out, before, name, figures_value(figures, &row[i]));
         before = ",";
     }
 }

@@ -82,7 +82,7 @@ static void of_service(struct bytes *out, const struct family *family, const str
             bytes_text(out, row->label);
             bytes_byte(out, '}');
         }
-        value(out, figures_at(figures, row), family->in_seconds);
+        value(out, figures_value(figures, row), family->in_seconds);
     }
 }
 

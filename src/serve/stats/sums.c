@@ -71,25 +71,23 @@ struct sums_limit sums_of_limits(const struct sums_crew *crew)
     return sum;
 }
 
-static void add(struct sums *sums, const struct stats *stats)
+uint64_t sums_of(const struct sums_crew *crew, size_t at)
 {
-    for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++) sums->latency[i] += atom_load(&stats->latency[i]);
-    sums->latency_sum_ns += atom_load(&stats->latency_sum_ns);
-    sums->commands += atom_load(&stats->commands);
-    sums->http_requests += atom_load(&stats->http_requests);
-    sums->errors += atom_load(&stats->errors);
-    sums->connections_opened += atom_load(&stats->connections_opened);
-    sums->connections_closed += atom_load(&stats->connections_closed);
-    sums->connections_refused += atom_load(&stats->connections_refused);
-    sums->connections_cut += atom_load(&stats->connections_cut);
-    sums->bytes_in += atom_load(&stats->bytes_in);
-    sums->bytes_out += atom_load(&stats->bytes_out);
-    sums->batches += atom_load(&stats->batches);
-    sums->alternations += atom_load(&stats->alternations);
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < crew->workers; i++)
+        sum += atom_load((const struct atom *)(const void *)((const char *)crew->worker[i] + at));
+    return sum;
 }
 
-void sums_of_all(const struct sums_crew *crew, struct sums *sums)
+/* Read one after the other: what is opened and closed between must not make it less than none. */
+uint64_t sums_connections(const struct sums_crew *crew)
 {
-    *sums = (struct sums){0};
-    for (unsigned i = 0; i < crew->workers; i++) add(sums, crew->worker[i]);
+    const uint64_t closed = sums_of(crew, offsetof(struct stats, connections_closed));
+    return sums_less(sums_of(crew, offsetof(struct stats, connections_opened)), closed);
+}
+
+void sums_of_latency(const struct sums_crew *crew, uint64_t count[STATS_LATENCY_BUCKETS])
+{
+    for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++)
+        count[i] = sums_of(crew, offsetof(struct stats, latency) + i * sizeof(struct atom));
 }
