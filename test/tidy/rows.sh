@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # rows.sh TREE: the manual has what the tables of the sources have, all of it and nothing else, in the same words:
-# the options of a limit, the commands of the service.
+# the options of a limit, the commands and paths of the service.
 # Each metric that documents and examples name is in the table of metrics.
 set -euo pipefail
 tree=$1
@@ -29,6 +29,13 @@ rows=$(awk '/^    \{NAME\(/, /\},$/ { printf "%s", $0; if (/\},$/) print "" }' \
 told=$(sed -n '/^\.Sh REDIS/,/^\.Sh HTTP/s/^\.It Cm //p' "$tree/doc/man/weir-serve.1" |
     sed -E 's/ , /\n/g; s/\<Cm //g; s/\<Ar //g; s/Oo /[/g; s/ Oc\>/]/g; s/Op ([^ ]+)$/[\1]/' | sort)
 same commands src/serve/resp/commands.c 'weir-serve(1)' "$rows" "$told" 20
+
+rows=$(sed -nE 's/^.*\{"(\/[a-z0-9\/]*)", (NULL|"([A-Z, ]+)"),.*/\1 \3/p' "$tree/src/serve/http/routes.c" |
+    awk '{ path = $1; sub(/^[^ ]* ?/, ""); sub(/, HEAD/, ""); count = split($0 == "" ? "GET" : $0, method, ", ")
+           for (i = 1; i <= count; i++) print method[i], path }' | sort)
+told=$(sed -n '/^\.Sh HTTP/,/^Headers of a response/s/^\.It Li //p' "$tree/doc/man/weir-serve.1" |
+    awk '{ for (i = 2; i <= NF; i++) if ($i ~ /^\//) print $1, $i }' | sort)
+same 'HTTP paths' src/serve/http/routes.c 'weir-serve(1)' "$rows" "$told" 10
 
 rows=$(sed -nE 's/^ *\{"([a-z_]+)",.*/\1/p' "$tree/src/serve/stats/figures.c" | sort -u)
 named=$(cd "$tree" && {
