@@ -341,6 +341,7 @@ endif()
 weir_test(tidy header test bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
 weir_test(tidy amalgamation check bash "${tidy}/amalgamation.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}"
     "${CMAKE_NM}" ${weir_warnings})
+weir_test(tidy abi prove bash "${tidy}/abi.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
 weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
