@@ -27,7 +27,7 @@
 -- and behind the cell of a sliding-log, which is alone, there are its entries: of a long log a call reads few.
 --
 -- Asked with one key for all limits of a text, or with a key for each.  Answers are numbers in us; see README and
--- doc/distributed.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
+-- doc/engine.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
 -- text, with its column), WEIRARG, WEIRKEYS or WEIRVALUE.
 --
 --     weir_take    keys  limit cost... [PEEK] [WAIT us]     verdict limit remaining delay retry full taken late
