@@ -39,7 +39,8 @@ same 'HTTP paths' src/serve/http/routes.c 'weir-serve(1)' "$rows" "$told" 10
 
 # Those of doc/operate.md, alerts and dashboard are held against a running service by serve/alerts.
 rows=$(sed -nE 's/^ *\{"([a-z_]+)",.*/\1/p' "$tree/src/serve/stats/figures.c" | sort -u)
-told=$(cd "$tree" && grep -ohE 'weir_[a-z_]+_(total|seconds|bytes)\b' README.md SECURITY.md doc/*.md doc/man/*.[157] | sort -u)
+told=$(cd "$tree" && sort -u <(grep -ohE 'weir_[a-z_]+_(total|seconds|bytes)\b' README.md SECURITY.md doc/*.md \
+    doc/man/*.[157]))
 if [ "$(wc -l <<<"$told")" -le 10 ]; then echo 'documents name hardly any metrics'; exit 1; fi
 unknown=$(comm -13 <(echo "$rows") <(echo "$told"))
 if [ -n "$unknown" ]; then echo "src/serve/stats/figures.c has no metric of these names:" $unknown; exit 1; fi
