@@ -139,7 +139,7 @@ static void read_requests(struct figures_times *times, const struct sums_crew *c
     sums_of_latency(crew, latency);
     for (unsigned i = 0; i < WEIR_ENGINE_ROUND_TRIPS - 1; i++) {
         const uint64_t bound_ns = (UINT64_C(1) << (FIGURES_BOUND_FIRST + i)) - 1;
-        while (stats_latency_end_ns(bucket) <= bound_ns) times->count[i] += latency[bucket++];
+        while (histogram_bucket_end(bucket, STATS_LATENCY_BITS) <= bound_ns) times->count[i] += latency[bucket++];
     }
     while (bucket < STATS_LATENCY_BUCKETS) times->count[WEIR_ENGINE_ROUND_TRIPS - 1] += latency[bucket++];
     times->sum_ns = sums_of(crew, offsetof(struct stats, latency_sum_ns));

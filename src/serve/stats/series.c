@@ -198,9 +198,9 @@ static void time_calls(struct series *series, const struct sums_crew *crew, stru
     sums_of_latency(crew, now);
     for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++) count[i] = sums_less(now[i], series->latency_before[i]);
     memcpy(series->latency_before, now, sizeof now);
-    sample->p50_ns = stats_latency_quantile_ns(count, 500);
-    sample->p99_ns = stats_latency_quantile_ns(count, 990);
-    sample->max_ns = stats_latency_quantile_ns(count, 1000);
+    sample->p50_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 500);
+    sample->p99_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 990);
+    sample->max_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 1000);
 }
 
 /* [under the mutex] */

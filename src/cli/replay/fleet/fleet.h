@@ -15,10 +15,10 @@
 #include <weir/weir.h>
 
 #include "cli/common/arguments.h"
-#include "cli/common/json.h"
 #include "cli/replay/candidate.h"
 #include "cli/replay/fleet/pairs.h"
 #include "cli/replay/fleet/tally.h"
+#include "format/json.h"
 
 enum { FLEET_NODES_MAX = 1000000 };
 
