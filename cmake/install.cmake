@@ -7,6 +7,14 @@ install(TARGETS ${weir_libraries} EXPORT weir-targets)
 install(DIRECTORY include/weir DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 if(TARGET weir_cli)
     install(TARGETS weir_cli weir_bench)
+    set(completions src/cli/completions)
+    foreach(program IN ITEMS weir weir-bench) # bash and fish look for a file of the program's name, zsh looks into them
+        install(FILES ${completions}/weir.bash DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+            RENAME ${program})
+        install(FILES ${completions}/weir.fish DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+            RENAME ${program}.fish)
+    endforeach()
+    install(FILES ${completions}/_weir DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 endif()
 
 file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/doc/man/*.[1-9]")

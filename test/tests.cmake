@@ -346,7 +346,7 @@ set(tidy "${test_dir}/tidy")
 weir_test(tidy includes check bash "${tidy}/includes.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy names check bash "${tidy}/names.sh" "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}" "${CMAKE_NM}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
-weir_test(tidy options check bash "${tidy}/options.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy rows check bash "${tidy}/rows.sh" "${PROJECT_SOURCE_DIR}")
 set(tests_of "${PROJECT_BINARY_DIR}")
 if(NOT TARGET weir_redis_shared OR NOT TARGET weir_serve) # the tests of the engine or the service are not here
     set(tests_of -)

@@ -11,35 +11,15 @@
 #include "harness/loops.h"
 
 enum { SECTION_GRANT, SECTION_DENY, SECTION_CLOCK, SECTION_PACE, SECTION_TABLE, SECTIONS };
-enum {
-    OPTION_THREADS,
-    OPTION_RATE,
-    OPTION_MIN_SLEEP,
-    OPTION_KEYS,
-    OPTION_FOR,
-    OPTION_ROUNDS,
-    OPTION_JSON,
-    OPTION_COUNT
-};
 enum { KEYS_LEAST = 1000, KEYS_MOST = 1000000000, KEYS_USUAL = 1000000, RATE_MOST = 1000000000, ITEM_SIZE = 32 };
 
 static const uint64_t FOR_MOST_NS = 3600000000000, MIN_SLEEP_MOST_NS = 1000000000;
-
-static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_THREADS] = {"threads", 0, "N", "numbers of threads, measured one after another: 1,2,8"},
-    [OPTION_RATE] = {"rate", 0, "RATE", "pace: starts a second, one or more rates: 1k,1M,50M"},
-    [OPTION_MIN_SLEEP] = {"min-sleep", 0, "TIME", "pace: minimum sleep; min_sleep_ns of weir_limiter(3)"},
-    [OPTION_KEYS] = {"keys", 0, "N", "table: number of keys (1000000)"},
-    [OPTION_FOR] = {"for", 0, "TIME", "total time of measurement, for example 10s, without filling the table"},
-    [OPTION_ROUNDS] = {"rounds", 0, "N", "number of rounds (5; pace 1, table 15)"},
-    [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
-};
 
 struct bench {
     struct bench_wish wish;                /* as said */
     struct bench_wish filled_in[SECTIONS]; /* ... and as each section takes it */
     void *measured[SECTIONS];
-    bool named[SECTIONS], given[OPTION_COUNT], json;
+    bool named[SECTIONS], json;
     uint64_t for_ns; /* 0: as long as it usually takes */
 };
 
@@ -79,67 +59,78 @@ static bool within(const uint64_t *list, int count, uint64_t most)
     return true;
 }
 
-static bool read_threads(const char *text, struct bench_wish *wish)
+static bool read_threads(const struct option_row *row, const char *text, void *into)
 {
+    struct bench_wish *wish = into;
     uint64_t list[BENCH_COUNTS_MAX];
     if (!read_list(text, list, BENCH_COUNTS_MAX, &wish->counts) || !within(list, wish->counts, BENCH_THREADS_MAX)) {
-        trouble("--threads \"%s\": expected up to %d numbers from 1 to %d; for example 1,2,8", text, BENCH_COUNTS_MAX,
-                BENCH_THREADS_MAX);
+        trouble("--%s \"%s\": expected up to %d numbers from 1 to %d; for example 1,2,8", row->name, text,
+                BENCH_COUNTS_MAX, BENCH_THREADS_MAX);
         return false;
     }
     for (int i = 0; i < wish->counts; i++) wish->threads[i] = (unsigned)list[i];
     return true;
 }
 
-static bool read_rates(const char *text, struct bench_wish *wish)
+static bool read_rates(const struct option_row *row, const char *text, void *into)
 {
+    struct bench_wish *wish = into;
     if (read_list(text, wish->rate, BENCH_RATES_MAX, &wish->rates) && within(wish->rate, wish->rates, RATE_MOST)) {
         return true;
     }
-    trouble("--rate \"%s\": expected up to %d whole numbers a second, from 1 to %d; for example 1000,100k,1M", text,
-            BENCH_RATES_MAX, RATE_MOST);
+    trouble("--%s \"%s\": expected up to %d whole numbers a second, from 1 to %d; for example 1000,100k,1M", row->name,
+            text, BENCH_RATES_MAX, RATE_MOST);
     return false;
 }
 
-static bool read_keys(const char *text, uint64_t *keys)
+static bool read_keys(const struct option_row *row, const char *text, void *into)
 {
+    uint64_t *keys = into;
     if (read_count(text, keys) && *keys >= KEYS_LEAST && *keys <= KEYS_MOST) return true;
-    trouble("--keys \"%s\": expected a whole number from %d to %d; for example 10M", text, KEYS_LEAST, KEYS_MOST);
+    trouble("--%s \"%s\": expected a whole number from %d to %d; for example 10M", row->name, text, KEYS_LEAST,
+            KEYS_MOST);
     return false;
 }
 
-static bool read_time(const char *option, const char *text, uint64_t most_ns, const char *most, uint64_t *ns)
+static bool read_time(const struct option_row *row, const char *text, uint64_t most_ns, const char *most, uint64_t *ns)
 {
-    if (!read_time_argument(option, text, ns)) return false;
+    if (!argument_time(row, text, ns)) return false;
     if (*ns > 0 && *ns <= most_ns) return true;
-    trouble("--%s \"%s\": expected more than 0 and at most %s", option, text, most);
+    trouble("--%s \"%s\": expected more than 0 and at most %s", row->name, text, most);
     return false;
 }
 
-static bool read_option(struct bench *bench, int option, const char *value)
+static bool read_min_sleep(const struct option_row *row, const char *text, void *into)
+{
+    return read_time(row, text, MIN_SLEEP_MOST_NS, "1s", into);
+}
+
+static bool read_for(const struct option_row *row, const char *text, void *into)
+{
+    return read_time(row, text, FOR_MOST_NS, "1h", into);
+}
+
+static bool read_rounds(const struct option_row *row, const char *text, void *into)
 {
     uint64_t rounds;
-    bench->given[option] = true;
-    switch (option) {
-    case OPTION_THREADS:
-        return read_threads(value, &bench->wish);
-    case OPTION_RATE:
-        return read_rates(value, &bench->wish);
-    case OPTION_MIN_SLEEP:
-        return read_time("min-sleep", value, MIN_SLEEP_MOST_NS, "1s", &bench->wish.min_sleep_ns);
-    case OPTION_KEYS:
-        return read_keys(value, &bench->wish.keys);
-    case OPTION_FOR:
-        return read_time("for", value, FOR_MOST_NS, "1h", &bench->for_ns);
-    case OPTION_ROUNDS:
-        if (!read_count_argument("rounds", value, BENCH_ROUNDS_MAX, &rounds)) return false;
-        bench->wish.rounds = (int)rounds;
-        return true;
-    default:
-        bench->json = true;
-        return true;
-    }
+    if (!argument_count(row, text, &rounds)) return false;
+    *(int *)into = (int)rounds;
+    return true;
 }
+
+#define AT(field) .at = offsetof(struct bench, field)
+
+static const struct option_row option_rows[] = {
+    {"threads", 0, "N", "numbers of threads, measured one after another: 1,2,8", read_threads, AT(wish)},
+    {"rate", 0, "RATE", "pace: starts a second, one or more rates: 1k,1M,50M", read_rates, AT(wish)},
+    {"min-sleep", 0, "TIME", "pace: minimum sleep; min_sleep_ns of weir_limiter(3)", read_min_sleep,
+     AT(wish.min_sleep_ns)},
+    {"keys", 0, "N", "table: number of keys (1000000)", read_keys, AT(wish.keys)},
+    {"for", 0, "TIME", "total time of measurement, for example 10s, without filling the table", read_for, AT(for_ns)},
+    {"rounds", 0, "N", "number of rounds (5; pace 1, table 15)", read_rounds, AT(wish.rounds),
+     .most = BENCH_ROUNDS_MAX},
+    {"json", 0, NULL, "print one JSON object instead of text", argument_flag, AT(json)},
+};
 
 static bool read_section(struct bench *bench, const char *name)
 {
@@ -155,14 +146,18 @@ static bool read_section(struct bench *bench, const char *name)
 /* Where sections are named, an option is of one of them. */
 static bool check_options(const struct bench *bench)
 {
-    static const struct {
-        int option, section;
-    } rows[] = {{OPTION_RATE, SECTION_PACE}, {OPTION_MIN_SLEEP, SECTION_PACE}, {OPTION_KEYS, SECTION_TABLE}};
+    const struct bench_wish *wish = &bench->wish;
+    const struct {
+        const char *option;
+        bool given;
+        int section;
+    } rows[] = {{"rate", wish->rates != 0, SECTION_PACE},
+                {"min-sleep", wish->min_sleep_ns != 0, SECTION_PACE},
+                {"keys", wish->keys != 0, SECTION_TABLE}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (!bench->given[rows[i].option] || bench->named[rows[i].section]) continue;
+        if (!rows[i].given || bench->named[rows[i].section]) continue;
         const char *name = SECTION_ROWS[rows[i].section].name;
-        trouble("--%s is for the section %s, which is not among those named; add %s", option_rows[rows[i].option].name,
-                name, name);
+        trouble("--%s is for the section %s, which is not among those named; add %s", rows[i].option, name, name);
         return false;
     }
     return true;
@@ -171,8 +166,9 @@ static bool check_options(const struct bench *bench)
 /* Where none are named, those that the options are about; without such options, all. */
 static void choose_sections(struct bench *bench)
 {
-    const bool pace = bench->given[OPTION_RATE] || bench->given[OPTION_MIN_SLEEP], table = bench->given[OPTION_KEYS];
-    const bool threads = bench->given[OPTION_THREADS] && !pace && !table;
+    const struct bench_wish *wish = &bench->wish;
+    const bool pace = wish->rates != 0 || wish->min_sleep_ns != 0, table = wish->keys != 0;
+    const bool threads = wish->counts != 0 && !pace && !table;
     const bool all = !pace && !table && !threads;
     bench->named[SECTION_GRANT] = bench->named[SECTION_DENY] = all || threads;
     bench->named[SECTION_CLOCK] = all;
@@ -185,8 +181,9 @@ static bool read_sections(struct bench *bench, int argc, char **argv)
     for (int i = optind; i < argc; i++) {
         if (!read_section(bench, argv[i])) return false;
     }
-    if (optind < argc) return check_options(bench);
-    choose_sections(bench);
+    if (optind == argc) choose_sections(bench);
+    else if (!check_options(bench)) return false;
+    if (bench->wish.keys == 0) bench->wish.keys = KEYS_USUAL;
     return true;
 }
 
@@ -261,19 +258,16 @@ static const struct command *weir_bench(void)
             "  weir-bench --threads 1,2,64\n"
             "  weir-bench --rate 1000000 --json | jq '.pace[0].error_ppm'\n",
         .options = option_rows,
-        .option_count = OPTION_COUNT,
+        .option_count = sizeof option_rows / sizeof option_rows[0],
     };
     return &command;
 }
 
 static int run(int argc, char **argv)
 {
-    struct bench bench = {.wish = {.keys = KEYS_USUAL, .processors = (unsigned)host_processors()}};
-    const char *value;
-    for (int option; (option = next_option(weir_bench(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return STATUS_DONE;
-        if (option == ARGUMENTS_WRONG || !read_option(&bench, option, value)) return STATUS_TROUBLE;
-    }
+    struct bench bench = {.wish = {.processors = (unsigned)host_processors()}};
+    const int status = arguments_read(weir_bench(), argc, argv, &bench);
+    if (status != ARGUMENTS_END) return status;
     return read_sections(&bench, argc, argv) ? measure_and_print(&bench) : STATUS_TROUBLE;
 }
 
@@ -284,5 +278,7 @@ int main(int argc, char **argv)
         printf("weir-bench %s\n", weir_version());
         return streams_written(STATUS_DONE);
     }
+    if (argc > 1 && strcmp(argv[1], "complete") == 0)
+        return streams_written(complete(weir_bench(), argc - 2, argv + 2));
     return streams_written(run(argc, argv));
 }

@@ -12,15 +12,8 @@
 #include "cli/common/arguments.h"
 #include "cli/common/engine_password.h"
 
-enum { OPTION_PASSWORD_FILE, OPTION_DEADLINE, OPTION_COUNT };
-
 /* A user watches the screen and waits for it. */
 static const uint64_t DEADLINE_USUAL_NS = 2000000000;
-
-static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the password is the first line of FILE"},
-    [OPTION_DEADLINE] = {"deadline", 0, "TIME", "timeout of each reply, at least 1s (2s)"},
-};
 
 typedef int engine_verb(weir_engine *, void (*line)(void *context, const char *text), void *context, weir_error *);
 
@@ -28,6 +21,13 @@ struct asked {
     engine_verb *verb;
     const char *url, *password_file;
     uint64_t deadline_ns;
+};
+
+static const struct option_row option_rows[] = {
+    {"password-file", 0, "FILE", "the password is the first line of FILE", argument_text,
+     .at = offsetof(struct asked, password_file)},
+    {"deadline", 0, "TIME", "timeout of each reply, at least 1s (2s)", argument_time,
+     .at = offsetof(struct asked, deadline_ns)},
 };
 
 static engine_verb *verb_named(const char *name)
@@ -53,19 +53,7 @@ static int read_operands(struct asked *asked, int count, char **operands)
     if (count > 2) return trouble("engine: unexpected argument \"%s\"; expected exactly one URL", operands[2]);
     asked->verb = verb;
     asked->url = operands[1];
-    return STATUS_DONE;
-}
-
-static int read_arguments(struct asked *asked, int argc, char **argv)
-{
-    const char *value;
-    for (int option; (option = next_option(engine_command(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return ARGUMENTS_HELP;
-        if (option == ARGUMENTS_WRONG) return STATUS_TROUBLE;
-        if (option == OPTION_PASSWORD_FILE) asked->password_file = value;
-        else if (!read_time_argument("deadline", value, &asked->deadline_ns)) return STATUS_TROUBLE;
-    }
-    return read_operands(asked, argc - optind, argv + optind);
+    return ARGUMENTS_END;
 }
 
 static void print_line(void *context, const char *text)
@@ -95,9 +83,9 @@ static int ask(const struct asked *asked)
 static int run(int argc, char **argv)
 {
     struct asked asked = {.verb = weir_engine_check, .deadline_ns = DEADLINE_USUAL_NS};
-    const int status = read_arguments(&asked, argc, argv);
-    if (status == ARGUMENTS_HELP) return STATUS_DONE;
-    return status != STATUS_DONE ? status : ask(&asked);
+    int status = arguments_read(engine_command(), argc, argv, &asked);
+    if (status == ARGUMENTS_END) status = read_operands(&asked, argc - optind, argv + optind);
+    return status == ARGUMENTS_END ? ask(&asked) : status;
 }
 
 const struct command *engine_command(void)
@@ -117,7 +105,7 @@ const struct command *engine_command(void)
             "Exit status: 0 success; 1 a server cannot be reached, or something is missing or not permitted there;\n"
             "2 usage error or invalid URL.\n",
         .options = option_rows,
-        .option_count = OPTION_COUNT,
+        .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,
     };
     return &engine_row;

@@ -9,67 +9,42 @@
 
 #include "cli/common/arguments.h"
 
-enum { OPTION_CHECK, OPTION_RESP, OPTION_HTTP, OPTION_THREADS, OPTION_STATE, OPTION_AGAINST, OPTION_COUNT };
-
-static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_CHECK] = {"check", 0, NULL, "check FILE, print its errors or what it means, and exit"},
-    [OPTION_AGAINST] = {"against", 0, "OLD", "with --check: what usage is kept when FILE replaces OLD"},
-    [OPTION_RESP] = {"resp", 0, "ADDR:PORT", "listen for Redis' protocol (localhost:9347), or \"none\""},
-    [OPTION_HTTP] = {"http", 0, "ADDR:PORT", "listen for HTTP and the page (localhost:9348), or \"none\""},
-    [OPTION_THREADS] = {"threads", 0, "N", "worker threads (one per processor, at most 4)"},
-    [OPTION_STATE] = {"state", 0, "FILE", "keep usage in FILE, so that it survives a restart"},
-};
-
 struct serve {
     struct server_options options;
     bool check;
 };
 
-static bool read_threads(const char *value, unsigned *threads)
+static bool read_threads(const struct option_row *row, const char *value, void *into)
 {
     uint64_t number;
-    if (!read_count_argument("threads", value, SERVICE_WORKERS_MAX, &number)) return false;
-    *threads = (unsigned)number;
+    if (!argument_count(row, value, &number)) return false;
+    *(unsigned *)into = (unsigned)number;
     return true;
 }
 
-static bool set_option(struct serve *serve, int option, const char *value)
-{
-    switch (option) {
-    case OPTION_CHECK:
-        serve->check = true;
-        return true;
-    case OPTION_AGAINST:
-        serve->options.against = value;
-        return true;
-    case OPTION_RESP:
-        serve->options.resp = value;
-        return true;
-    case OPTION_HTTP:
-        serve->options.http = value;
-        return true;
-    case OPTION_THREADS:
-        return read_threads(value, &serve->options.threads);
-    default:
-        serve->options.state = value;
-        return true;
-    }
-}
+#define AT(field) .at = offsetof(struct serve, field)
+
+static const struct option_row option_rows[] = {
+    {"check", 0, NULL, "check FILE, print its errors or what it means, and exit", argument_flag, AT(check)},
+    {"against", 0, "OLD", "with --check: what usage is kept when FILE replaces OLD", argument_text, AT(options.against),
+     .needs = "--check"},
+    {"resp", 0, "ADDRESS", "listen for Redis' protocol (localhost:9347), or \"none\"", argument_text, AT(options.resp)},
+    {"http", 0, "ADDRESS", "listen for HTTP and the page (localhost:9348), or \"none\"", argument_text,
+     AT(options.http)},
+    {"threads", 0, "N", "worker threads (one per processor, at most 4)", read_threads, AT(options.threads),
+     .most = SERVICE_WORKERS_MAX},
+    {"state", 0, "FILE", "keep usage in FILE, so that it survives a restart", argument_text, AT(options.state)},
+};
 
 static int read_arguments(struct serve *serve, int argc, char **argv)
 {
-    const char *value;
-    for (int option; (option = next_option(serve_command(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return ARGUMENTS_HELP;
-        if (option == ARGUMENTS_WRONG || !set_option(serve, option, value)) return STATUS_TROUBLE;
-    }
+    const int status = arguments_read(serve_command(), argc, argv, serve);
+    if (status != ARGUMENTS_END) return status;
     if (argc - optind > 1) {
         return trouble("serve: unexpected argument \"%s\"; expected at most one file", argv[optind + 1]);
     }
     serve->options.file = argv[optind]; /* NULL behind the last */
-    if (serve->options.against != NULL && !serve->check)
-        return trouble("serve: --against needs --check: weir serve NEW --check --against OLD");
-    if (!serve->check || serve->options.file != NULL) return STATUS_DONE;
+    if (!serve->check || serve->options.file != NULL) return ARGUMENTS_END;
     return trouble("serve: expected a file to --check; for example weir serve weir.yaml --check");
 }
 
@@ -77,8 +52,7 @@ static int run(int argc, char **argv)
 {
     struct serve serve = {0};
     const int status = read_arguments(&serve, argc, argv);
-    if (status == ARGUMENTS_HELP) return STATUS_DONE;
-    if (status != STATUS_DONE) return status;
+    if (status != ARGUMENTS_END) return status;
     return serve.check ? server_check(&serve.options) : server_run(&serve.options);
 }
 
@@ -102,7 +76,7 @@ const struct command *serve_command(void)
                    "\n"
                    "Exit status: 0 stopped, or FILE is valid; 2 error, or FILE is invalid.\n",
         .options = option_rows,
-        .option_count = OPTION_COUNT,
+        .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,
     };
     return &serve_row;

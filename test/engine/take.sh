@@ -79,7 +79,7 @@ what='the key with a prefix'
 to main KEYS '{acme:*' >out
 echo '{acme:deploy}' >expected
 same out expected
-wrong 2 '--prefix is for --engine' 1/h k --prefix acme:
+wrong 2 '--prefix needs --engine' 1/h k --prefix acme:
 wrong 2 'prefix: expected 1 to 511 bytes' 1/h k --engine "$url" --prefix '{'
 
 # ---- looked at, as JSON, with a status of its own ----
@@ -106,7 +106,7 @@ refused 'nothing has used 1/h; again in ' 1/h nothing --wait 1s
 
 # ---- usage ----
 wrong 2 'kept in one of them' 1/h k --engine "$url" --state here
-wrong 2 '--password-file is for --engine' 1/h k --password-file here
+wrong 2 '--password-file needs --engine' 1/h k --password-file here
 wrong 2 'take: --engine: ' 1/h k --engine http://127.0.0.1
 wrong 2 'take: --engine: ' 1/h k --engine ''
 wrong 2 'without --engine it is kept in a file' '10/s warmup=10s' k --engine "$url"

@@ -17,7 +17,13 @@ grep -oE 'weir_[a-z_]+\(' expected | tr -d '(' | sort >names
 awk '/^\.Sh/ { in_name = $2 == "NAME" } in_name && /^\.Nm/ { print $2 }' "$pages"/*.3 | sort >out
 same out names
 
-# Every option of the help is in the page, with its short form and whether it takes a value, and the other way round.
+# Every option of the help is in the page, with its short form and the same word for its value, and the other way round;
+# and the page's synopsis has the words of the help's in the same order.
+synopsis_words() # what stands in brackets, or may be repeated, is as good as what does not
+{
+    tr -d '[].,' | tr '|\n' '  ' | tr '[:lower:]' '[:upper:]' | tr -s ' '
+    echo
+}
 for command in pace explain take replay serve engine bench; do
     program=("$weir" $command)
     if [ $command = bench ]; then program=("$weir-bench"); fi
@@ -25,12 +31,17 @@ for command in pace explain take replay serve engine bench; do
     what="options of weir $command (< help, > page)"
     "${program[@]}" --help | grep -E '^  (-., |    )--' |
         awk '{ short = substr($0, 3, 1) == "-" ? substr($0, 4, 1) : ""; sub(/^  (-., |    )--/, "")
-               split(substr($0, 1, 18), part, " "); print part[1], short, (part[2] ~ /^[A-Z:]+$/ ? "value" : "") }' |
+               split(substr($0, 1, 18), part, " "); print part[1], short, (part[2] ~ /^[A-Z]+$/ ? part[2] : "") }' |
         sort >expected
-    awk '/^\.It .*Fl \\-/ { short = $3 ~ /^.$/ ? $3 : ""; value = / Ar / ? "value" : ""
+    awk '/^\.It .*Fl \\-/ { short = $3 ~ /^.$/ ? $3 : ""; value = / Ar / ? toupper($NF) : ""
              sub(/.*Fl \\-/, ""); sub(/ .*/, ""); gsub(/\\/, ""); print $0, short, value }' \
         "$pages/weir-$command.1" | sort >out
     if [ "$(wc -l <expected)" -lt 3 ]; then fail 'the help has hardly any options'; fi
+    same out expected
+    what="synopsis of weir $command (< help, > page)"
+    "${program[@]}" --help | sed -n 's/^usage: //p' | synopsis_words >expected
+    sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/{/^\.Sh/d;s/^\.//;s/\\-/-/g;s/Fl -/--/g;p}' "$pages/weir-$command.1" |
+        sed -E 's/(^| )(Nm|Ar|Op|Cm|Li|Ns)( |$)/\1/g; s/(^| )(Nm|Ar|Op|Cm|Li|Ns)( |$)/\1/g' | synopsis_words >out
     same out expected
 done
 

@@ -137,12 +137,12 @@ refused() # WORDS ARGUMENT...
     silent out
     says err "$words"
 }
-refused '--lease is for simulated servers' 10/s --lease 8
-refused '--lease-life is for simulated servers' 10/s --lease-life 1s
-refused '--engine-rtt is for simulated servers' 10/s --engine-rtt 1ms
-refused '--engine-down is for simulated servers' 10/s --engine-down 1s-2s
-refused '--spread is for simulated servers' 10/s --spread sticky
-refused '--lease-life is for leases' 10/s --nodes 8 --lease-life 1s
+refused '--lease needs --nodes; for example --nodes 8' 10/s --lease 8
+refused '--lease-life needs --lease' 10/s --lease-life 1s
+refused '--engine-rtt needs --nodes; for example --nodes 8' 10/s --engine-rtt 1ms
+refused '--engine-down needs --nodes; for example --nodes 8' 10/s --engine-down 1s-2s
+refused '--spread needs --nodes; for example --nodes 8' 10/s --spread sticky
+refused '--lease-life needs --lease; for example --lease 32' 10/s --nodes 8 --lease-life 1s
 refused 'choose --nodes or --each' 10/s --nodes 8 --each
 refused 'choose --nodes or --follow' 10/s --nodes 8 --follow
 refused 'is 2 limits' '10/s; 100/min' --nodes 8

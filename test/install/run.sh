@@ -29,6 +29,10 @@ runs() # PROGRAM: what a user would see
 version=$(sed -n 's/^#define WEIR_VERSION "\(.*\)"/\1/p' "$to/include/weir/weir.h")
 if [ -x "$to/bin/weir" ]; then
     echo "with the command"
+    for file in bash-completion/completions/weir{,-bench} fish/vendor_completions.d/weir{,-bench}.fish \
+        zsh/site-functions/_weir; do
+        if [ ! -s "$to/share/$file" ]; then echo "$file is not installed"; exit 1; fi
+    done
     if [ "$("$to/bin/weir-bench" --version)" != "weir-bench $version" ]; then echo "it has no weir-bench"; exit 1; fi
 fi
 

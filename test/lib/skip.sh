@@ -66,7 +66,7 @@ has_receipts() # WHAT
 # A part of the command that a build may lack.
 needs_part() # serve|engine
 {
-    if "$weir" "$1" --help 2>&1 | grep -q 'built without'; then
+    if "$weir" "$1" --help 2>&1 | grep -q 'this build has no'; then
         skip_test "weir $1 is not built" "$build_all"
     fi
 }

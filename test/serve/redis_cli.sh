@@ -96,6 +96,7 @@ cli INFO
 says out 'redis_version:'
 cli COMMAND
 cli COMMAND DOCS
+says out pure-token # of PEEK: what redis-cli shows while WEIR.TAKE is typed
 answers OK WEIR.LIMIT SET api '60 requests/min; 100k tokens/min'
 cli WEIR.LIMIT LIST
 says out api

@@ -321,7 +321,7 @@ static void methods(void **state)
         assert_string_equal(client_body(client->answers), "");
         assert_string_equal(client_header(client->answers, "Cache-Control", value), "no-store");
     }
-    check(client_get(client, "/v1"), 404, "there is POST /v1/take");
+    check(client_get(client, "/v1"), 404, "/v1/take (POST), ");
     check(client_get(client, "/v1/limits/"), 404, "");
     check(client_get(client, "/authx"), 404, "");
     check(client_get(client, "/%00"), 404, "");

@@ -127,11 +127,13 @@ static void take(void **state)
     CHECK(rows);
 }
 
+#define TAKE_USAGE "limit key [COST n ...] [PEEK]; for example WEIR.TAKE 10/s user:42 COST 2"
+
 static void take_mistakes(void **state)
 {
     static const struct row rows[] = {
         {"WEIR.TAKE 10/s\r\n",
-         "-ERR wrong number of arguments for 'weir.take' command; for example WEIR.TAKE 10/s user:42\r\n"},
+         "-ERR wrong number of arguments for 'weir.take' command: expected WEIR.TAKE " TAKE_USAGE "\r\n"},
         {"WEIR.TAKE \"2000/s algorithm=sliding-log\" a COST 2001\r\n",
          "*8\r\n$5\r\nnever\r\n:0\r\n:2000\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
         {"WEIR.TAKE \"1000/s algorithm=sliding-log; 1001/min algorithm=sliding-log\" a\r\n",
@@ -142,15 +144,13 @@ static void take_mistakes(void **state)
         {"WEIR.TAKE apu a\r\n",
          "-NOLIMIT there is no limit called apu; define it in weir.yaml or by WEIR.LIMIT SET apu '10/s', or "
          "give a text such as 10/s\r\n"},
-        {"WEIR.TAKE 10/s a NOW\r\n",
-         "-ERR expected COST n ... once, or PEEK, not \"NOW\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
+        {"WEIR.TAKE 10/s a NOW\r\n", "-ERR syntax error at 'NOW': expected WEIR.TAKE " TAKE_USAGE "\r\n"},
         {"WEIR.TAKE 10/s a COST\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"\"; for example COST 2\r\n"},
         {"WEIR.TAKE 10/s a COST -1\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"-1\"; for example COST 2\r\n"},
         {"WEIR.TAKE 10/s a COST 1 2\r\n", "-ERR this limit takes one cost, not 2; for example 2\r\n"},
         {"WEIR.TAKE \"1/s; 2/s; 3/s\" a COST 1 2\r\n",
          "-ERR these are 3 limits: expected one cost for all, or 3, not 2\r\n"},
-        {"WEIR.TAKE 10/s a COST 1 COST 1\r\n",
-         "-ERR expected COST n ... once, or PEEK, not \"COST\"; for example WEIR.TAKE 10/s user:42 COST 2\r\n"},
+        {"WEIR.TAKE 10/s a COST 1 COST 1\r\n", "-ERR syntax error at 'COST': expected WEIR.TAKE " TAKE_USAGE "\r\n"},
         {"WEIR.CHARGE 10/s a 1 x\r\n", "-ERR expected at most 8 numbers, 0 to 2^64 - 1, not \"x\"\r\n"},
         {"WEIR.SETTLE abc 1\r\n", "-BADRECEIPT this is no receipt, or one of an earlier weir, which cannot be settled "
                                   "any more; expected that of a "
@@ -204,8 +204,10 @@ static void limits(void **state)
         {"WEIR.LIMIT GET api\r\n",
          "-NOLIMIT there is no limit called api; define it in weir.yaml or by WEIR.LIMIT SET api '10/s', or "
          "give a text such as 10/s\r\n"},
-        {"WEIR.LIMIT SET api\r\n", "-ERR expected WEIR.LIMIT LIST, GET name, SET name text or DEL name; for example "
-                                   "WEIR.LIMIT SET api '60 requests/min'\r\n"},
+        {"WEIR.LIMIT SET api\r\n",
+         "-ERR unknown subcommand or wrong number of arguments for 'SET': expected WEIR.LIMIT "
+         "[LIST] | GET name | SET name text | DEL name; for example WEIR.LIMIT SET api '60 "
+         "requests/min'\r\n"},
         {"WEIR.LIMIT SET unlimited-2 \"none\"\r\nWEIR.TAKE unlimited-2 a\r\n",
          "+OK\r\n*8\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n$-1\r\n:0\r\n"},
     };
@@ -252,7 +254,7 @@ static void connections(void **state)
                                   "$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n";
     const struct row rows[] = {
         {"PING\r\nPING x\r\nECHO y\r\n", "+PONG\r\n$1\r\nx\r\n$1\r\ny\r\n"},
-        {"PING x y\r\n", "-ERR wrong number of arguments for 'ping' command\r\n"},
+        {"PING x y\r\n", "-ERR wrong number of arguments for 'ping' command: expected PING [message]\r\n"},
         {"\r\n\r\n", ""},
         {"HELLO\r\n", hello},
         {"HELLO 4\r\n", "-NOPROTO unsupported protocol version\r\n"},
@@ -261,15 +263,15 @@ static void connections(void **state)
         {"CLIENT GETNAME\r\n", "$2\r\nme\r\n"},
         {"WEIR.TAKE none b\r\n", "*8\r\n$5\r\nnever\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n_\r\n:0\r\n"},
         {"HELLO 3 WHAT\r\n",
-         "-ERR Syntax error in HELLO option 'WHAT': expected AUTH user password, or SETNAME name\r\n"},
+         "-ERR syntax error at 'WHAT': expected HELLO [version [AUTH user password] [SETNAME name]]\r\n"},
         {"CLIENT ID\r\n", ":1\r\n"},
         {"CLIENT SETNAME \"a b\"\r\n",
          "-ERR Client names cannot contain spaces, newlines or special characters, and have at most 64 bytes.\r\n"},
         {"CLIENT SETINFO LIB-NAME redis-py\r\nCLIENT NO-EVICT on\r\n", "+OK\r\n+OK\r\n"},
         {"CLIENT INFO\r\n", "$57\r\nid=1 name=me db=0 resp=3 user=default lib-name= lib-ver=\n\r\n"},
         {"CLIENT KILL 1\r\n",
-         "-ERR unknown subcommand or wrong number of arguments for 'KILL': expected ID, INFO, LIST, "
-         "GETNAME, SETNAME name or SETINFO option value\r\n"},
+         "-ERR unknown subcommand or wrong number of arguments for 'KILL': expected CLIENT ID | INFO | LIST | "
+         "GETNAME | SETNAME name | SETINFO option value\r\n"},
         {"RESET\r\nCLIENT GETNAME\r\n", "+RESET\r\n$-1\r\n"},
         {"SELECT 0\r\nSELECT 1\r\n", "+OK\r\n-ERR DB index is out of range: there is one database, 0\r\n"},
         {"AUTH any\r\n", "-ERR AUTH <password> called without any password configured for the default user. Are you "
@@ -500,11 +502,22 @@ static void told(void **state)
     assert_string_equal(rig_send(rig, "COMMAND COUNT\r\n"), ":18\r\n");
     assert_string_equal(rig_send(rig, "COMMAND INFO nosuch echo\r\n"),
                         "*2\r\n$-1\r\n*6\r\n$4\r\necho\r\n:2\r\n*1\r\n+fast\r\n:0\r\n:0\r\n:0\r\n");
-    contains(rig_send(rig, "COMMAND DOCS\r\n"), "$9\r\nweir.take\r\n*6\r\n$7\r\nsummary\r\n");
+    contains(rig_send(rig, "COMMAND DOCS\r\n"), "$9\r\nweir.take\r\n*8\r\n$7\r\nsummary\r\n");
+    contains(rig_send(rig, "COMMAND DOCS weir.take\r\n"),
+             "$9\r\narguments\r\n*4\r\n"
+             "*4\r\n$4\r\nname\r\n$5\r\nlimit\r\n$4\r\ntype\r\n$6\r\nstring\r\n"
+             "*4\r\n$4\r\nname\r\n$3\r\nkey\r\n$4\r\ntype\r\n$6\r\nstring\r\n"
+             "*8\r\n$4\r\nname\r\n$1\r\nn\r\n$4\r\ntype\r\n$6\r\nstring\r\n$5\r\ntoken\r\n$4\r\nCOST\r\n"
+             "$5\r\nflags\r\n*2\r\n+optional\r\n+multiple\r\n"
+             "*8\r\n$4\r\nname\r\n$4\r\nPEEK\r\n$4\r\ntype\r\n$10\r\npure-token\r\n$5\r\ntoken\r\n$4\r\nPEEK\r\n"
+             "$5\r\nflags\r\n*1\r\n+optional\r\n");
+    contains(rig_send(rig, "COMMAND DOCS weir.limit\r\n"),
+             "$9\r\narguments\r\n*1\r\n*4\r\n$4\r\nname\r\n$44\r\n[LIST] | GET name | SET name text | DEL name\r\n");
     assert_string_equal(
         rig_send(rig, "COMMAND DOCS echo\r\n"),
-        "*2\r\n$4\r\necho\r\n*6\r\n$7\r\nsummary\r\n$11\r\nThe message\r\n$5\r\nsince\r\n$5\r\n" WEIR_VERSION "\r\n"
-        "$5\r\ngroup\r\n$7\r\ngeneric\r\n");
+        "*2\r\n$4\r\necho\r\n*8\r\n$7\r\nsummary\r\n$11\r\nThe message\r\n$5\r\nsince\r\n$5\r\n0.1.0\r\n"
+        "$5\r\ngroup\r\n$7\r\ngeneric\r\n$9\r\narguments\r\n*1\r\n"
+        "*4\r\n$4\r\nname\r\n$7\r\nmessage\r\n$4\r\ntype\r\n$6\r\nstring\r\n");
     rig_close(rig);
 }
 

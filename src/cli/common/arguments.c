@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
-   Options, help and complaints, the same for every command.
+   Options, help and errors, the same for every command.
 
-   Every complaint says which argument, what was expected and an example. */
+   Every error says which argument, what was expected and an example. */
 #include "cli/common/arguments.h"
 
 #include <getopt.h>
@@ -16,9 +16,9 @@
 #define WEIR_PROGRAM "weir" /* weir-bench is compiled with another one (cmake/command.cmake) */
 #endif
 
-enum { OPTIONS_MAX = 24, FIRST_LONG = 256 };
+enum { OPTIONS_MAX = 32, FIRST_LONG = 256 };
 
-/* How a command is called, and what its complaints begin with; a program without commands is one itself. */
+/* How a command is called, and what its errors begin with; a program without commands is one itself. */
 struct title {
     char whole[48], prefix[32];
 };
@@ -43,7 +43,7 @@ static struct getopt_tables tables_of(const struct command *command)
     struct getopt_tables tables = {.shorts = ":h"};
     size_t at = 2;
     for (int i = 0; i < command->option_count && i < OPTIONS_MAX; i++) {
-        const struct option_help *row = &command->options[i];
+        const struct option_row *row = &command->options[i];
         const int has = row->argument != NULL ? required_argument : no_argument;
         tables.longs[i] = (struct option){row->name, has, NULL, FIRST_LONG + i};
         if (row->letter == 0) continue;
@@ -56,10 +56,9 @@ static struct getopt_tables tables_of(const struct command *command)
 
 static int row_of_letter(const struct command *command, int letter)
 {
-    for (int i = 0; i < command->option_count; i++) {
-        if (command->options[i].letter == letter) return i;
-    }
-    return ARGUMENTS_WRONG;
+    int i = 0;
+    while (command->options[i].letter != letter) i++;
+    return i;
 }
 
 /* given: "--exmaple=5", or "-x" */
@@ -80,25 +79,32 @@ static void no_option(const struct command *command, const char *given)
     else trouble("%sthere is no option %s; see %s --help", title.prefix, given, title.whole);
 }
 
-int next_option(const struct command *command, int argc, char **argv, const char **value)
+static int wrong_option(const struct command *command, int found, char **argv)
 {
-    const struct getopt_tables tables = tables_of(command);
-    opterr = 0;
-    const int found = getopt_long(argc, argv, tables.shorts, tables.longs, NULL);
-    *value = optarg;
-    if (found == -1) return ARGUMENTS_END;
-    if (found == 'h') {
-        print_help(command);
-        return ARGUMENTS_HELP;
-    }
-    if (found >= FIRST_LONG) return found - FIRST_LONG;
-    if (found != ':' && found != '?') return row_of_letter(command, found);
     const char letter[] = {'-', (char)optopt, '\0'};
     const char *given = optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1];
     const struct title title = title_of(command);
-    if (found == ':') trouble("%s%s needs a value; see %s --help", title.prefix, given, title.whole);
-    else no_option(command, given);
-    return ARGUMENTS_WRONG;
+    if (found == ':') return trouble("%s%s needs a value; see %s --help", title.prefix, given, title.whole);
+    no_option(command, given);
+    return STATUS_TROUBLE;
+}
+
+/* What an option needs stands anywhere among the arguments.  given: a bit for each row */
+static bool all_needed(const struct command *command, uint64_t given)
+{
+    for (int i = 0; i < command->option_count; i++) {
+        const struct option_row *row = &command->options[i];
+        if ((given >> i & 1) == 0 || row->needs == NULL) continue;
+        const size_t size = strcspn(row->needs, " ");
+        int other = 0;
+        while (!words_equal(command->options[other].name, row->needs + 2, size - 2)) other++;
+        if ((given >> other & 1) != 0) continue;
+        const bool example = row->needs[size] != '\0';
+        trouble("%s--%s needs %.*s%s%s", title_of(command).prefix, row->name, (int)size, row->needs,
+                example ? "; for example " : "", example ? row->needs : "");
+        return false;
+    }
+    return true;
 }
 
 static void print_option(char letter, const char *name, const char *argument, const char *help)
@@ -111,15 +117,45 @@ static void print_option(char letter, const char *name, const char *argument, co
     printf("  %-23s %s\n", left, help);
 }
 
-void print_help(const struct command *command)
+static void print_help(const struct command *command)
 {
     printf("usage: %s %s\n%s\n\n", title_of(command).whole, command->synopsis, command->summary);
     for (int i = 0; i < command->option_count; i++) {
-        const struct option_help *row = &command->options[i];
+        const struct option_row *row = &command->options[i];
         print_option(row->letter, row->name, row->argument, row->help);
     }
     print_option('h', "help", NULL, "this text");
     printf("\n%s", command->details);
+}
+
+int arguments_read(const struct command *command, int argc, char **argv, void *into)
+{
+    const struct getopt_tables tables = tables_of(command);
+    uint64_t given = 0;
+    opterr = 0;
+    for (int found; (found = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1;) {
+        if (found == 'h') {
+            print_help(command);
+            return STATUS_DONE;
+        }
+        if (found == ':' || found == '?') return wrong_option(command, found, argv);
+        const int index = found >= FIRST_LONG ? found - FIRST_LONG : row_of_letter(command, found);
+        const struct option_row *row = &command->options[index];
+        if (!row->read(row, optarg, (char *)into + row->at)) return STATUS_TROUBLE;
+        given |= UINT64_C(1) << index;
+    }
+    return all_needed(command, given) ? ARGUMENTS_END : STATUS_TROUBLE;
+}
+
+int arguments_split(int argc, char **argv, char ***behind)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") != 0) continue;
+        *behind = &argv[i + 1];
+        argv[i] = NULL;
+        return i;
+    }
+    return argc;
 }
 
 int trouble(const char *format, ...)
@@ -146,10 +182,10 @@ static bool read_amount(const char *text, uint64_t (*factor_of)(const char *, si
     return factor != 0 && reader.text[reader.at] == '\0' && reader_whole(&reader, 0, number, factor, value, "");
 }
 
-bool read_time_argument(const char *option, const char *text, uint64_t *ns)
+bool argument_time(const struct option_row *row, const char *value, void *into)
 {
-    if (read_amount(text, words_find_period, false, ns)) return true;
-    trouble("--%s \"%s\": expected a time; for example 500ms, 10s or 5min", option, text);
+    if (read_amount(value, words_find_period, false, into)) return true;
+    trouble("--%s \"%s\": expected a time; for example 500ms, 10s or 5min", row->name, value);
     return false;
 }
 
@@ -158,11 +194,55 @@ bool read_count(const char *text, uint64_t *count)
     return read_amount(text, words_find_suffix, true, count);
 }
 
-bool read_count_argument(const char *option, const char *text, uint64_t max, uint64_t *count)
+bool argument_count(const struct option_row *row, const char *value, void *into)
 {
-    if (read_count(text, count) && *count != 0 && *count <= max) return true;
-    trouble("--%s \"%s\": expected a whole number from 1 to %llu", option, text, (unsigned long long)max);
+    uint64_t *count = into;
+    const uint64_t most = row->most != 0 ? row->most : UINT64_MAX - 1;
+    if (read_count(value, count) && *count != 0 && *count <= most) return true;
+    trouble("--%s \"%s\": expected a whole number from 1 to %llu", row->name, value, (unsigned long long)most);
     return false;
+}
+
+bool argument_flag(const struct option_row *row, const char *value, void *into)
+{
+    (void)row, (void)value;
+    *(bool *)into = true;
+    return true;
+}
+
+bool argument_text(const struct option_row *row, const char *value, void *into)
+{
+    (void)row;
+    *(const char **)into = value;
+    return true;
+}
+
+bool argument_wrong_word(const struct option_row *row, const char *value)
+{
+    char words[80] = "";
+    size_t size = 0;
+    for (const char *at = row->words; *at != '\0' && size < sizeof words; at += *at == ' ') {
+        const size_t word = strcspn(at, " ");
+        const char *before = at == row->words ? "" : at[word] == '\0' ? " or " : ", ";
+        size += (size_t)snprintf(words + size, sizeof words - size, "%s%.*s", before, (int)word, at);
+        at += word;
+    }
+    trouble("--%s \"%s\": expected %s", row->name, value, words);
+    return false;
+}
+
+bool argument_word(const struct option_row *row, const char *value, void *into)
+{
+    unsigned number = 1;
+    for (const char *at = row->words; *at != '\0'; number++, at += *at == ' ') {
+        const size_t size = strcspn(at, " ");
+        if (strlen(value) == size && strncmp(at, value, size) == 0) {
+            *(unsigned *)into = number;
+            return true;
+        }
+        at += size;
+    }
+    return argument_wrong_word(row, value);
 }
 
 int limit_trouble(const char *text, const weir_error *error)

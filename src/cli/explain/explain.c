@@ -22,14 +22,34 @@
 
 enum { TEXT_MAX = 8192 };
 
-enum { OPTION_PACE, OPTION_WINDOW, OPTION_AS, OPTION_JSON, OPTION_SVG, OPTION_COUNT };
+struct asked {
+    bool pace, json;
+    uint64_t window_ns;
+    const char *picture, *system; /* NULL: none */
+};
 
-static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_PACE] = {"pace", 0, NULL, "use the defaults of weir pace (hybrid) instead of admission (gcra)"},
-    [OPTION_WINDOW] = {"window", 0, "TIME", "also print the most in any window of this length"},
-    [OPTION_AS] = {"as", 0, "SYSTEM", "print only the limit as a configuration of nginx, haproxy, envoy or redis-cell"},
-    [OPTION_SVG] = {"svg", 0, "FILE", "write the plot to FILE as SVG, and print nothing"},
-    [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
+static bool read_window(const struct option_row *row, const char *value, void *into)
+{
+    if (!argument_time(row, value, into)) return false;
+    if (*(uint64_t *)into == 0) trouble("--window \"%s\": a window is at least 1 ns long", value);
+    return *(uint64_t *)into != 0;
+}
+
+static bool read_system(const struct option_row *row, const char *value, void *into)
+{
+    *(const char **)into = value;
+    return dialect_find(value) >= 0 || argument_wrong_word(row, value);
+}
+
+#define AT(field) .at = offsetof(struct asked, field)
+
+static const struct option_row option_rows[] = {
+    {"pace", 0, NULL, "use the defaults of weir pace (hybrid) instead of admission (gcra)", argument_flag, AT(pace)},
+    {"window", 0, "TIME", "also print the most in any window of this length", read_window, AT(window_ns)},
+    {"as", 0, "SYSTEM", "print only the limit as a configuration of nginx, haproxy, envoy or redis-cell", read_system,
+     AT(system), .words = "nginx haproxy envoy redis-cell"},
+    {"json", 0, NULL, "print one JSON object instead of text", argument_flag, AT(json)},
+    {"svg", 0, "FILE", "write the plot to FILE as SVG, and print nothing", argument_text, AT(picture)},
 };
 
 static void put_window(struct json *json, const struct limit *limit, uint64_t window_ns)
@@ -176,9 +196,7 @@ static int print_as(const struct plan *plan, const char *system)
 {
     char text[TEXT_MAX];
     struct writer writer = {text, sizeof text, 0};
-    const int dialect = dialect_find(system);
-    if (dialect < 0) return trouble("--as \"%s\": expected nginx, haproxy, envoy or redis-cell", system);
-    const char *reason = dialect_write(&writer, dialect, plan);
+    const char *reason = dialect_write(&writer, dialect_find(system), plan);
     if (reason != NULL) {
         trouble("%s has no equivalent of this limit: %s", system, reason);
         return STATUS_REFUSED;
@@ -187,41 +205,24 @@ static int print_as(const struct plan *plan, const char *system)
     return STATUS_DONE;
 }
 
-static bool read_window(const char *value, uint64_t *window_ns)
-{
-    if (!read_time_argument("window", value, window_ns)) return false;
-    if (*window_ns == 0) trouble("--window \"%s\": a window is at least 1 ns long", value);
-    return *window_ns != 0;
-}
-
 static int run(int argc, char **argv)
 {
-    weir_use use = WEIR_ADMIT;
-    uint64_t window_ns = 0;
-    bool json = false;
-    const char *picture = NULL, *system = NULL;
-    const char *value;
-    for (int option; (option = next_option(explain_command(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return STATUS_DONE;
-        if (option == ARGUMENTS_WRONG) return STATUS_TROUBLE;
-        if (option == OPTION_PACE) use = WEIR_PACE;
-        if (option == OPTION_JSON) json = true;
-        if (option == OPTION_SVG) picture = value;
-        if (option == OPTION_AS) system = value;
-        if (option == OPTION_WINDOW && !read_window(value, &window_ns)) return STATUS_TROUBLE;
-    }
+    struct asked asked = {.pace = false};
+    const int status = arguments_read(explain_command(), argc, argv, &asked);
+    if (status != ARGUMENTS_END) return status;
     if (argc - optind != 1) {
         return trouble("explain: expected one limit%s; for example weir explain '10/s burst=20'",
                        argc == optind ? "" : ", in quotes when it has spaces");
     }
     weir_plan plan;
     weir_error error;
-    if (weir_plan_parse(&plan, argv[optind], use, &error) != 0) return limit_trouble(argv[optind], &error);
-    if (system != NULL) return print_as(plan_inside_const(&plan), system);
-    if (picture != NULL) return write_picture(&plan, picture);
+    if (weir_plan_parse(&plan, argv[optind], asked.pace ? WEIR_PACE : WEIR_ADMIT, &error) != 0)
+        return limit_trouble(argv[optind], &error);
+    if (asked.system != NULL) return print_as(plan_inside_const(&plan), asked.system);
+    if (asked.picture != NULL) return write_picture(&plan, asked.picture);
     const struct plan_memory memory = api_memory(&plan);
-    if (json) print_json(&plan, &memory, window_ns);
-    else print_words(&plan, window_ns);
+    if (asked.json) print_json(&plan, &memory, asked.window_ns);
+    else print_words(&plan, asked.window_ns);
     return STATUS_DONE;
 }
 
@@ -229,14 +230,14 @@ const struct command *explain_command(void)
 {
     static const struct command explain_row = {
         .name = "explain",
-        .synopsis = "LIMIT [--pace] [--window TIME] [--as SYSTEM] [--json] [--svg FILE]",
+        .synopsis = "LIMIT [OPTION]...",
         .summary = "show what a limit lets through, in words and numbers",
         .details = "  weir explain 10/min\n"
                    "  weir explain '10/s burst=20; 1000/h' --window 5min\n"
                    "  weir explain 12000,1.1\n"
                    "  weir explain '10/s burst=21' --as nginx\n",
         .options = option_rows,
-        .option_count = OPTION_COUNT,
+        .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,
     };
     return &explain_row;

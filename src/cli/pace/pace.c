@@ -22,37 +22,31 @@
 
 enum { WORKERS_MAX = 10000, RATE_SIZE = 80 };
 
-enum {
-    OPTION_WORKERS,
-    OPTION_NUL,
-    OPTION_BYTES,
-    OPTION_DROP,
-    OPTION_KEEP_GOING,
-    OPTION_GRACE,
-    OPTION_MIN_SLEEP,
-    OPTION_FOR,
-    OPTION_LINES,
-    OPTION_JSON,
-    OPTION_SUMMARY,
-    OPTION_RATE_FILE,
-    OPTION_QUIET,
-    OPTION_COUNT
-};
+#define AT(field) .at = offsetof(struct pace, field)
 
-static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_WORKERS] = {"jobs", 'j', "N", "run up to N commands at once (1)"},
-    [OPTION_NUL] = {"null", '0', NULL, "lines end in NUL instead of newline"},
-    [OPTION_BYTES] = {"bytes", 0, NULL, "a line costs its size in bytes (implied by a limit in bytes)"},
-    [OPTION_DROP] = {"drop", 0, NULL, "drop lines that are late by more than the pool"},
-    [OPTION_KEEP_GOING] = {"keep-going", 0, NULL, "go on when a command fails"},
-    [OPTION_GRACE] = {"grace", 0, "TIME", "after a signal, terminate commands that run longer than this"},
-    [OPTION_MIN_SLEEP] = {"min-sleep", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)"},
-    [OPTION_FOR] = {"for", 0, "TIME", "stop this long after the first line"},
-    [OPTION_LINES] = {"count", 0, "N", "stop after N lines"},
-    [OPTION_JSON] = {"json", 0, NULL, "the summary as one JSON object"},
-    [OPTION_RATE_FILE] = {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes"},
-    [OPTION_QUIET] = {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary"},
-    [OPTION_SUMMARY] = {"summary", 0, "FILE", "write the summary to FILE instead of stderr"},
+/* Lines that end in NUL. */
+static bool read_null(const struct option_row *row, const char *value, void *into)
+{
+    (void)row, (void)value;
+    ((struct input *)into)->delimiter = '\0';
+    return true;
+}
+
+static const struct option_row option_rows[] = {
+    {"jobs", 'j', "N", "run up to N commands at once (1)", argument_count, AT(workers), .most = WORKERS_MAX},
+    {"null", '0', NULL, "lines end in NUL instead of newline", read_null, AT(input)},
+    {"bytes", 0, NULL, "a line costs its size in bytes (implied by a limit in bytes)", argument_flag, AT(bytes)},
+    {"drop", 0, NULL, "drop lines that are late by more than the pool", argument_flag, AT(drop)},
+    {"keep-going", 0, NULL, "go on when a command fails", argument_flag, AT(keep_going)},
+    {"grace", 0, "TIME", "after a signal, terminate commands that run longer than this", argument_time, AT(grace_ns)},
+    {"min-sleep", 0, "TIME", "sleep at least this long at a time (fewer wake-ups)", argument_time,
+     AT(options.min_sleep_ns)},
+    {"for", 0, "TIME", "stop this long after the first line", argument_time, AT(for_ns)},
+    {"count", 0, "N", "stop after N lines", argument_count, AT(count_max)},
+    {"json", 0, NULL, "the summary as one JSON object", argument_flag, AT(json)},
+    {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes", argument_text, AT(follow.path)},
+    {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary", argument_flag, AT(quiet)},
+    {"summary", 0, "FILE", "write the summary to FILE instead of stderr", argument_text, AT(summary)},
 };
 
 static const char mixed[] = "one limit counts bytes and another does not; for both, connect two weir pace with a pipe";
@@ -87,62 +81,6 @@ void pace_print_summary(struct pace *pace, FILE *out)
 
 /* ---- options ---- */
 
-static bool set_number(struct pace *pace, weir_options *options, int option, const char *value)
-{
-    if (option == OPTION_WORKERS) {
-        pace->many_workers = true;
-        return read_count_argument("jobs", value, WORKERS_MAX, &pace->workers);
-    }
-    if (option == OPTION_GRACE) return read_time_argument("grace", value, &pace->grace_ns);
-    if (option == OPTION_MIN_SLEEP) return read_time_argument("min-sleep", value, &options->min_sleep_ns);
-    if (option == OPTION_FOR) return read_time_argument("for", value, &pace->for_ns);
-    return read_count_argument("count", value, UINT64_MAX - 1, &pace->count_max);
-}
-
-static bool set_option(struct pace *pace, weir_options *options, int option, const char *value)
-{
-    switch (option) {
-    case OPTION_NUL:
-        pace->input.delimiter = '\0';
-        return true;
-    case OPTION_BYTES:
-        pace->bytes = true;
-        return true;
-    case OPTION_DROP:
-        pace->drop = true;
-        return true;
-    case OPTION_KEEP_GOING:
-        pace->keep_going = true;
-        return true;
-    case OPTION_JSON:
-        pace->json = true;
-        return true;
-    case OPTION_RATE_FILE:
-        pace->follow.path = value;
-        return true;
-    case OPTION_QUIET:
-        pace->quiet = true;
-        return true;
-    case OPTION_SUMMARY:
-        pace->summary = value;
-        return true;
-    default:
-        return set_number(pace, options, option, value);
-    }
-}
-
-/* What comes behind "--" is the command's, whatever it looks like; returns how many arguments are ours. */
-static int split_command(struct pace *pace, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--") != 0) continue;
-        if (i + 1 < argc) pace->command = &argv[i + 1];
-        argv[i] = NULL;
-        return i;
-    }
-    return argc;
-}
-
 static bool set_operands(struct pace *pace, int argc, char **argv)
 {
     /* A limit that looks like an option comes behind "--", and its command behind another. */
@@ -163,7 +101,7 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
                 argv[optind + 1]);
         return false;
     }
-    if (pace->command == NULL && (pace->many_workers || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
+    if (pace->command == NULL && (pace->workers != 0 || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
         trouble("pace: -j, --keep-going and --grace are for commands; "
                 "for example weir pace 5/s -j 4 -- curl -fsS {}");
         return false;
@@ -176,15 +114,15 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
 }
 
 /* ARGUMENTS_END when the work can begin, or the status to leave with. */
-static int read_arguments(struct pace *pace, weir_options *options, int argc, char **argv)
+static int read_arguments(struct pace *pace, int argc, char **argv)
 {
-    const char *value;
-    argc = split_command(pace, argc, argv);
-    for (int option; (option = next_option(pace_command(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return STATUS_DONE;
-        if (option == ARGUMENTS_WRONG || !set_option(pace, options, option, value)) return STATUS_TROUBLE;
-    }
-    return set_operands(pace, argc, argv) ? ARGUMENTS_END : STATUS_TROUBLE;
+    argc = arguments_split(argc, argv, &pace->command);
+    if (pace->command != NULL && pace->command[0] == NULL) pace->command = NULL;
+    const int status = arguments_read(pace_command(), argc, argv, pace);
+    if (status != ARGUMENTS_END) return status;
+    if (!set_operands(pace, argc, argv)) return STATUS_TROUBLE;
+    if (pace->workers == 0) pace->workers = 1;
+    return ARGUMENTS_END;
 }
 
 /* ---- the limiter ---- */
@@ -317,7 +255,7 @@ static int choose_unit(struct pace *pace)
     return STATUS_DONE;
 }
 
-static int open_limiter(struct pace *pace, const weir_options *options)
+static int open_limiter(struct pace *pace)
 {
     weir_error error;
     if (choose_limit(pace) != STATUS_DONE) return STATUS_TROUBLE;
@@ -330,7 +268,7 @@ static int open_limiter(struct pace *pace, const weir_options *options)
     const struct plan *plan = plan_inside_const(&pace->plan);
     const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
     if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");
-    if (weir_open(&pace->limiter, pace->limit, options, &error) != 0) return trouble("%s", error.message);
+    if (weir_open(&pace->limiter, pace->limit, &pace->options, &error) != 0) return trouble("%s", error.message);
     return STATUS_DONE;
 }
 
@@ -384,16 +322,15 @@ static int run(int argc, char **argv)
 {
     struct pace *pace = host_allocate(sizeof *pace);
     struct pace_watch watch = {.pace = NULL};
-    weir_options options = WEIR_OPTIONS;
     if (pace == NULL) return trouble("no memory");
-    options.use = WEIR_PACE;
-    pace->workers = 1;
+    pace->options = (weir_options)WEIR_OPTIONS;
+    pace->options.use = WEIR_PACE;
     pace->count_max = pace->for_ns = pace->grace_ns = UINT64_MAX;
     input_open(&pace->input, STDIN_FILENO, '\n');
     host_mutex_open(&pace->input_mutex);
     host_mutex_open(&pace->crew_mutex);
-    int status = read_arguments(pace, &options, argc, argv);
-    if (status == ARGUMENTS_END) status = open_limiter(pace, &options);
+    int status = read_arguments(pace, argc, argv);
+    if (status == ARGUMENTS_END) status = open_limiter(pace);
     if (pace->limiter != NULL && pace->summary != NULL) {
         pace->summary_file = fopen(pace->summary, "w");
         if (pace->summary_file == NULL) status = trouble("--summary %s: %s", pace->summary, strerror(errno));
@@ -432,7 +369,7 @@ const struct command *pace_command(void)
                    "no more are started, running commands are waited for (not on a second signal), and the summary\n"
                    "is printed.  SIGUSR1 prints the summary without stopping.\n",
         .options = option_rows,
-        .option_count = OPTION_COUNT,
+        .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,
     };
     return &pace_row;

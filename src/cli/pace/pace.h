@@ -19,10 +19,12 @@
 struct pace {
     /* as asked for */
     const char *limit;
-    char **command; /* NULL: pass the lines on */
-    uint64_t workers, count_max, for_ns;
+    char **command;   /* NULL: pass the lines on */
+    uint64_t workers; /* 0, until the options are read: not given */
+    uint64_t count_max, for_ns;
     uint64_t grace_ns; /* after a signal commands are waited for so long */
-    bool bytes, drop, keep_going, json, quiet, many_workers;
+    bool bytes, drop, keep_going, json, quiet;
+    weir_options options; /* --min-sleep */
     const char *summary;
     FILE *summary_file;          /* open when a summary was asked for */
     struct follow follow;        /* --rate-file ... */

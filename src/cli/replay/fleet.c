@@ -129,7 +129,8 @@ bool fleet_take(struct fleet *fleet, uint32_t client, uint64_t time_ns, uint64_t
     const struct fleet_options *options = &fleet->options;
     const uint32_t home = (uint32_t)(pairs_stir(client) % options->nodes);
     const uint32_t any = (uint32_t)(pairs_stir(~fleet->requests) % options->nodes);
-    struct fleet_request request = {time_ns / US_NS, cost, client, options->sticky ? home : any, false};
+    struct fleet_request request = {time_ns / US_NS, cost, client, options->spread == FLEET_SPREAD_STICKY ? home : any,
+                                    false};
     if (fleet->requests++ == 0) fleet->first_us = request.time_us;
     request.time_us = fleet->last_us = most(request.time_us, fleet->last_us);
     const uint64_t passed_ns = (request.time_us - fleet->first_us) * US_NS;

@@ -100,7 +100,8 @@ static bool open_log(struct replay *replay, const struct source_line *line)
     }
     if (options->cost != NULL && !want(replay, "cost", options->cost, &replay->cost_field)) return false;
     replay->log_open = true;
-    replay->result.timestamps_are_ends = !options->timestamps_start && !accesslog_has_durations(&replay->log);
+    replay->result.timestamps_are_ends =
+        options->timestamps != TIMESTAMPS_START && !accesslog_has_durations(&replay->log);
     return true;
 }
 
@@ -139,7 +140,8 @@ static bool reach_client(struct replay *replay, uint32_t client)
 /* By the option, or by the name of the timestamp's field: start_time, StartUTC. */
 static bool is_start(const struct replay *replay, const struct accesslog_entry *entry)
 {
-    return replay->options.stamps_said ? replay->options.timestamps_start : entry->starts;
+    return replay->options.timestamps != TIMESTAMPS_GUESSED ? replay->options.timestamps == TIMESTAMPS_START
+                                                            : entry->starts;
 }
 
 /* The first request says what its stamps are worth. */

@@ -20,73 +20,33 @@
 #include "plan/plan.h"
 #include "plan/text.h"
 #include "plan/words.h"
-
-enum {
-    OPTION_OR,
-    OPTION_KEY,
-    OPTION_COST,
-    OPTION_FORMAT,
-    OPTION_TIME,
-    OPTION_TIMESTAMPS,
-    OPTION_UNAFFECTED,
-    OPTION_FOLLOW,
-    OPTION_FAIL_ABOVE,
-    OPTION_STRICT,
-    OPTION_QUIET,
-    OPTION_JSON,
-    OPTION_EACH,
-    OPTION_HTML,
-    OPTION_CHARGE,
-    OPTION_CHARGE_LIMIT,
-    OPTION_PASSWORD_FILE,
-    OPTION_NODES,
-    OPTION_LEASE,
-    OPTION_LEASE_LIFE,
-    OPTION_ENGINE_RTT,
-    OPTION_ENGINE_DOWN,
-    OPTION_SPREAD,
-    OPTION_COUNT
-};
+#include "redis/client/local/lease.h"
 
 static const double UNAFFECTED_USUAL = 99.9;
 
-static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_OR] = {"or", 0, "LIMIT", "also try this limit, side by side"},
-    [OPTION_KEY] = {"key", 'k', "FIELD", "the client: FIELD[/BITS][,FIELD]..., or none for all together (the address)"},
-    [OPTION_COST] = {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)"},
-    [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
-    [OPTION_TIME] = {"time", 0, "FIELD", "read the time from FIELD (one named time, ts, msec or the like)"},
-    [OPTION_TIMESTAMPS] = {"timestamps", 0, "WHICH", "whether timestamps are the start or the end of requests (end)"},
-    [OPTION_UNAFFECTED] = {"unaffected", 0, "PCT",
-                           "report the smallest burst that refuses nothing to PCT % of clients (99.9)"},
-    [OPTION_FOLLOW] = {"follow", 'F', NULL, "follow the log as it grows, and print each refusal"},
-    [OPTION_FAIL_ABOVE] = {"fail-above", 0, "PCT", "exit with status 1 if a limit refuses more than PCT % of requests"},
-    [OPTION_STRICT] = {"strict", 0, NULL, "stop at the first malformed line"},
-    [OPTION_QUIET] = {"quiet", 'q', NULL, "no report"},
-    [OPTION_JSON] = {"json", 0, NULL, "the report as one JSON object"},
-    [OPTION_EACH] = {"each", 0, NULL, "a JSON line for each request and limit, and no report"},
-    [OPTION_HTML] = {"html", 0, "FILE", "write the report to FILE as a page with plots"},
-    [OPTION_CHARGE] = {"charge", 0, "URL", "with -F: charge new requests to the weir serve at URL"},
-    [OPTION_CHARGE_LIMIT] = {"charge-limit", 0, "NAME", "charge them to this limit of its weir.yaml (LIMIT as typed)"},
-    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the service's password is the first line of FILE"},
-    [OPTION_NODES] = {"nodes", 0, "N", "also simulate N servers that share the limit, by each design"},
-    [OPTION_LEASE] = {"lease", 0, "N", "simulation: a node leases up to N permits of a hot key"},
-    [OPTION_LEASE_LIFE] = {"lease-life", 0, "TIME", "simulation: a lease expires after TIME (1s)"},
-    [OPTION_ENGINE_RTT] = {"engine-rtt", 0, "TIME", "simulation: round-trip time to the engine (1ms)"},
-    [OPTION_ENGINE_DOWN] = {"engine-down", 0, "SPAN", "simulation: the engine is unavailable in this span: 10s-20s"},
-    [OPTION_SPREAD] = {"spread", 0, "HOW", "simulation: node that gets a request, random or sticky (random)"},
-};
+#define CHARGE_EXAMPLE "--charge redis://127.0.0.1:9347"
 
 /* ---- options ---- */
 
-static bool read_per_cent(const char *option, const char *text, bool zero, double *per_cent)
+static bool read_share(const struct option_row *row, const char *text, bool zero, double *per_cent)
 {
     char *end = NULL;
     const bool number = *text >= '0' && *text <= '9' && text[strspn(text, "0123456789.%")] == '\0';
     if (number) *per_cent = strtod(text, &end);
     if (number && (strcmp(end, "%") == 0 || *end == '\0') && *per_cent <= 100 && (zero || *per_cent > 0)) return true;
-    trouble("--%s \"%s\": expected a share in per cent, up to 100; for example %s", option, text, zero ? "1%" : "99.9");
+    trouble("--%s \"%s\": expected a share in per cent, up to 100; for example %s", row->name, text,
+            zero ? "1%" : "99.9");
     return false;
+}
+
+static bool read_unaffected(const struct option_row *row, const char *value, void *into)
+{
+    return read_share(row, value, false, into);
+}
+
+static bool read_fail_above(const struct option_row *row, const char *value, void *into)
+{
+    return read_share(row, value, true, into);
 }
 
 static bool add_limit(struct replay_options *options, const char *text)
@@ -97,50 +57,52 @@ static bool add_limit(struct replay_options *options, const char *text)
     return true;
 }
 
-static bool read_timestamps(struct replay_options *options, const char *value)
+static bool read_or(const struct option_row *row, const char *value, void *into)
 {
-    options->timestamps_start = strcmp(value, "start") == 0;
-    options->stamps_said = true;
-    if (options->timestamps_start || strcmp(value, "end") == 0) return true;
-    trouble("--timestamps \"%s\": expected start or end, of the requests", value);
-    return false;
+    (void)row;
+    return add_limit(into, value);
 }
 
-static bool set_value(struct replay_options *options, int option, const char *value)
-{
-    if (option >= OPTION_NODES) return fleet_set(&options->fleet, option_rows[option].name, value);
-    if (option == OPTION_OR) return add_limit(options, value);
-    if (option == OPTION_TIMESTAMPS) return read_timestamps(options, value);
-    if (option == OPTION_UNAFFECTED) return read_per_cent("unaffected", value, false, &options->unaffected);
-    if (option == OPTION_FAIL_ABOVE) return read_per_cent("fail-above", value, true, &options->fail_above);
-    if (option == OPTION_KEY) options->key = value;
-    if (option == OPTION_COST) options->cost = value;
-    if (option == OPTION_FORMAT) options->format = value;
-    if (option == OPTION_TIME) options->time = value;
-    if (option == OPTION_HTML) options->html = value;
-    if (option == OPTION_CHARGE) options->charge = value;
-    if (option == OPTION_CHARGE_LIMIT) options->charge_limit = value;
-    if (option == OPTION_PASSWORD_FILE) options->password_file = value;
-    return true;
-}
+#define AT(field) .at = offsetof(struct replay_options, field)
 
-static bool set_option(struct replay_options *options, int option, const char *value)
-{
-    switch (option) {
-    case OPTION_FOLLOW:
-        return options->follow = true;
-    case OPTION_STRICT:
-        return options->strict = true;
-    case OPTION_QUIET:
-        return options->quiet = true;
-    case OPTION_JSON:
-        return options->json = true;
-    case OPTION_EACH:
-        return options->each = true;
-    default:
-        return set_value(options, option, value);
-    }
-}
+static const struct option_row option_rows[] = {
+    {"or", 0, "LIMIT", "also try this limit, side by side", read_or, .at = 0},
+    {"key", 'k', "FIELD", "the client: FIELD[/BITS][,FIELD]..., or none for all together (the address)", argument_text,
+     AT(key)},
+    {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)", argument_text, AT(cost)},
+    {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)", argument_text,
+     AT(format), .words = "combined vhost_combined common json csv"},
+    {"time", 0, "FIELD", "read the time from FIELD (one named time, ts, msec or the like)", argument_text, AT(time)},
+    {"timestamps", 0, "WHICH", "whether timestamps are the start or the end of requests (end)", argument_word,
+     AT(timestamps), .words = "start end"},
+    {"unaffected", 0, "PCT", "report the smallest burst that refuses nothing to PCT % of clients (99.9)",
+     read_unaffected, AT(unaffected)},
+    {"follow", 'F', NULL, "follow the log as it grows, and print each refusal", argument_flag, AT(follow)},
+    {"fail-above", 0, "PCT", "exit with status 1 if a limit refuses more than PCT % of requests", read_fail_above,
+     AT(fail_above)},
+    {"strict", 0, NULL, "stop at the first malformed line", argument_flag, AT(strict)},
+    {"quiet", 'q', NULL, "no report", argument_flag, AT(quiet)},
+    {"json", 0, NULL, "the report as one JSON object", argument_flag, AT(json)},
+    {"each", 0, NULL, "a JSON line for each request and limit, and no report", argument_flag, AT(each)},
+    {"html", 0, "FILE", "write the report to FILE as a page with plots", argument_text, AT(html)},
+    {"charge", 0, "URL", "with -F: charge new requests to the weir serve at URL", argument_text, AT(charge)},
+    {"charge-limit", 0, "NAME", "charge them to this limit of its weir.yaml (LIMIT as typed)", argument_text,
+     AT(charge_limit), .needs = CHARGE_EXAMPLE},
+    {"password-file", 0, "FILE", "the service's password is the first line of FILE", argument_text, AT(password_file),
+     .needs = CHARGE_EXAMPLE},
+    {"nodes", 0, "N", "also simulate N servers that share the limit, by each design", argument_count, AT(fleet.nodes),
+     .most = FLEET_NODES_MAX},
+    {"lease", 0, "N", "simulation: a node leases up to N permits of a hot key", fleet_read_lease, AT(fleet.lease),
+     .needs = "--nodes 8", .most = LEASE_MOST},
+    {"lease-life", 0, "TIME", "simulation: a lease expires after TIME (1s)", fleet_read_life, AT(fleet.lease_life_ns),
+     .needs = "--lease 32"},
+    {"engine-rtt", 0, "TIME", "simulation: round-trip time to the engine (1ms)", fleet_read_rtt, AT(fleet.rtt_ns),
+     .needs = "--nodes 8"},
+    {"engine-down", 0, "SPAN", "simulation: the engine is unavailable in this span: 10s-20s", fleet_read_down,
+     AT(fleet), .needs = "--nodes 8"},
+    {"spread", 0, "HOW", "simulation: node that gets a request, random or sticky (random)", argument_word,
+     AT(fleet.spread), .needs = "--nodes 8", .words = "random sticky"},
+};
 
 static bool wrong(const char *message)
 {
@@ -152,10 +114,7 @@ static bool wrong(const char *message)
 static bool charge_options_fit(const struct replay_options *options)
 {
     const char *name = options->charge_limit;
-    if (options->charge == NULL) {
-        if (name != NULL) return wrong("--charge-limit needs --charge; for example --charge redis://127.0.0.1:9347");
-        return options->password_file == NULL || wrong("--password-file needs --charge");
-    }
+    if (options->charge == NULL) return true;
     if (!options->follow) return wrong("--charge charges new lines of a log; add --follow");
     if (options->limits != 1) return wrong("--charge is for one limit; leave out --or");
     if (options->logs == 0 || strcmp(options->log[options->logs - 1], "-") == 0)
@@ -206,14 +165,11 @@ static bool set_operands(struct replay_options *options, int argc, char **argv)
 /* ARGUMENTS_END when the work can begin, or the status to leave with. */
 static int read_arguments(struct replay_options *options, int argc, char **argv)
 {
-    const char *value;
     options->unaffected = UNAFFECTED_USUAL;
     options->fail_above = -1;
     options->fleet = fleet_usual();
-    for (int option; (option = next_option(replay_command(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return STATUS_DONE;
-        if (option == ARGUMENTS_WRONG || !set_option(options, option, value)) return STATUS_TROUBLE;
-    }
+    const int status = arguments_read(replay_command(), argc, argv, options);
+    if (status != ARGUMENTS_END) return status;
     return set_operands(options, argc, argv) ? ARGUMENTS_END : STATUS_TROUBLE;
 }
 
@@ -557,7 +513,7 @@ const struct command *replay_command(void)
                    "status: 0 done,\n"
                    "1 a limit refuses more than --fail-above, 2 error.  SIGINT stops reading and prints the report.\n",
         .options = option_rows,
-        .option_count = OPTION_COUNT,
+        .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,
     };
     return &replay_row;

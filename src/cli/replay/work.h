@@ -24,6 +24,8 @@
 
 enum { REPLAY_SECOND_NS = 1000000000, REPLAY_STEP_AT_FIRST_NS = REPLAY_SECOND_NS / 8, REPLAY_SHOWN_MAX = 3 };
 
+enum { TIMESTAMPS_GUESSED, TIMESTAMPS_START, TIMESTAMPS_END };
+
 struct replay_options {
     const char *limit[REPLAY_LIMITS_MAX];
     int limits;
@@ -32,7 +34,8 @@ struct replay_options {
     char *const *log;
     int logs;
     double unaffected, fail_above; /* per cent; fail_above below 0: not asked for */
-    bool timestamps_start, stamps_said, follow, strict, quiet, json, each;
+    unsigned timestamps;           /* TIMESTAMPS_START ... */
+    bool follow, strict, quiet, json, each;
     struct fleet_options fleet;
 };
 

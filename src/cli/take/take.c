@@ -15,99 +15,43 @@
 enum { STATUS_TRY_LATER = 75, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_MAX = 255 };
 enum { STATUS_USUAL = -1 };
 
-enum {
-    OPTION_COST,
-    OPTION_WAIT,
-    OPTION_STATE,
-    OPTION_ENGINE,
-    OPTION_PREFIX,
-    OPTION_PASSWORD_FILE,
-    OPTION_PEEK,
-    OPTION_RESET,
-    OPTION_JSON,
-    OPTION_REFUSED,
-    OPTION_COUNT
-};
-
-static const struct option_help option_rows[OPTION_COUNT] = {
-    [OPTION_COST] = {"cost", 0, "N", "take N permits, all or none (1)"},
-    [OPTION_WAIT] = {"wait", 0, "TIME", "wait up to this long for them, or \"forever\""},
-    [OPTION_STATE] = {"state", 0, "FILE", "keep usage in FILE"},
-    [OPTION_ENGINE] = {"engine", 0, "URL", "keep usage in Redis or Valkey, shared by all machines that use it"},
-    [OPTION_PREFIX] = {"prefix", 0, "TEXT", "prefix of the keys in the engine (weir:)"},
-    [OPTION_PASSWORD_FILE] = {"password-file", 0, "FILE", "the engine's password is the first line of FILE"},
-    [OPTION_PEEK] = {"peek", 0, NULL, "report what would happen, and take nothing"},
-    [OPTION_RESET] = {"reset", 0, NULL, "take nothing, and forget the usage of KEY"},
-    [OPTION_JSON] = {"json", 0, NULL, "print the result as one JSON object"},
-    [OPTION_REFUSED] = {"refused", 'E', "STATUS", "exit status of a refusal, 0 to 255 (1; of a command 75)"},
-};
-
 /* ---- options ---- */
 
-static bool read_wait(const char *value, uint64_t *wait_ns)
+static bool read_wait(const struct option_row *row, const char *value, void *into)
 {
-    if (strcmp(value, "forever") == 0) {
-        *wait_ns = WEIR_FOREVER;
-        return true;
-    }
-    return read_time_argument("wait", value, wait_ns);
-}
-
-static bool read_status(const char *value, int *status)
-{
-    uint64_t number;
-    if (!read_count(value, &number) || number > STATUS_MAX) {
-        trouble("--refused \"%s\": expected a whole number from 0 to %d", value, STATUS_MAX);
-        return false;
-    }
-    *status = (int)number;
+    if (strcmp(value, "forever") != 0) return argument_time(row, value, into);
+    *(uint64_t *)into = WEIR_FOREVER;
     return true;
 }
 
-static bool set_option(struct take *take, int option, const char *value)
+static bool read_status(const struct option_row *row, const char *value, void *into)
 {
-    switch (option) {
-    case OPTION_COST:
-        return read_count_argument("cost", value, UINT64_MAX - 1, &take->cost);
-    case OPTION_WAIT:
-        return read_wait(value, &take->wait_ns);
-    case OPTION_STATE:
-        take->state = value;
-        return true;
-    case OPTION_ENGINE:
-        take->engine_url = value;
-        return true;
-    case OPTION_PREFIX:
-        take->prefix = value;
-        return true;
-    case OPTION_PASSWORD_FILE:
-        take->password_file = value;
-        return true;
-    case OPTION_PEEK:
-        take->peek = true;
-        return true;
-    case OPTION_RESET:
-        take->reset = true;
-        return true;
-    case OPTION_JSON:
-        take->json = true;
-        return true;
-    default:
-        return read_status(value, &take->refused_status);
+    uint64_t number;
+    if (!read_count(value, &number) || number > STATUS_MAX) {
+        trouble("--%s \"%s\": expected a whole number from 0 to %d", row->name, value, STATUS_MAX);
+        return false;
     }
+    *(int *)into = (int)number;
+    return true;
 }
 
-/* What comes behind "--" is the command's, whatever it looks like; returns how many arguments are ours. */
-static int split_command(struct take *take, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--") != 0) continue;
-        take->command = &argv[i + 1];
-        argv[i] = NULL;
-        return i;
-    }
-    return argc;
-}
+#define AT(field) .at = offsetof(struct take, field)
+
+static const struct option_row option_rows[] = {
+    {"cost", 0, "N", "take N permits, all or none (1)", argument_count, AT(cost)},
+    {"wait", 0, "TIME", "wait up to this long for them, or \"forever\"", read_wait, AT(wait_ns), .words = "forever"},
+    {"state", 0, "FILE", "keep usage in FILE", argument_text, AT(state)},
+    {"engine", 0, "URL", "keep usage in Redis or Valkey, shared by all machines that use it", argument_text,
+     AT(engine_url)},
+    {"prefix", 0, "TEXT", "prefix of the keys in the engine (weir:)", argument_text, AT(prefix), .needs = "--engine"},
+    {"password-file", 0, "FILE", "the engine's password is the first line of FILE", argument_text, AT(password_file),
+     .needs = "--engine"},
+    {"peek", 0, NULL, "report what would happen, and take nothing", argument_flag, AT(peek)},
+    {"reset", 0, NULL, "take nothing, and forget the usage of KEY", argument_flag, AT(reset)},
+    {"json", 0, NULL, "print the result as one JSON object", argument_flag, AT(json)},
+    {"refused", 'E', "STATUS", "exit status of a refusal, 0 to 255 (1; of a command 75)", read_status,
+     AT(refused_status)},
+};
 
 static int set_operands(struct take *take, int count, char **operands)
 {
@@ -135,22 +79,17 @@ static int check_together(const struct take *take)
     if (take->peek && take->wait_ns != 0) return trouble("take: --peek takes nothing, so it has nothing to --wait for");
     if (take->engine_url != NULL && take->state != NULL)
         return trouble("take: --state and --engine exclude each other: usage is kept in one of them");
-    if (take->engine_url == NULL && take->prefix != NULL) return trouble("take: --prefix is for --engine");
-    if (take->engine_url == NULL && take->password_file != NULL)
-        return trouble("take: --password-file is for --engine");
     return STATUS_DONE;
 }
 
 static int read_arguments(struct take *take, int argc, char **argv)
 {
-    const char *value;
-    argc = split_command(take, argc, argv);
-    for (int option; (option = next_option(take_command(), argc, argv, &value)) != ARGUMENTS_END;) {
-        if (option == ARGUMENTS_HELP) return ARGUMENTS_HELP;
-        if (option == ARGUMENTS_WRONG || !set_option(take, option, value)) return STATUS_TROUBLE;
-    }
-    const int status = set_operands(take, argc - optind, argv + optind);
-    return status == STATUS_DONE ? check_together(take) : status;
+    argc = arguments_split(argc, argv, &take->command);
+    int status = arguments_read(take_command(), argc, argv, take);
+    if (status != ARGUMENTS_END) return status;
+    status = set_operands(take, argc - optind, argv + optind);
+    if (status == STATUS_DONE) status = check_together(take);
+    return status == STATUS_DONE ? ARGUMENTS_END : status;
 }
 
 static int read_limit(struct take *take)
@@ -225,11 +164,10 @@ static int ask(struct take *take)
 static int run(int argc, char **argv)
 {
     struct take take = {.cost = 1, .refused_status = STATUS_USUAL};
-    int status = read_arguments(&take, argc, argv);
-    if (status == ARGUMENTS_HELP) return STATUS_DONE;
-    if (status == STATUS_DONE) status = read_limit(&take);
-    if (status == STATUS_DONE) status = take_open(&take);
-    if (status == STATUS_DONE) return take.reset ? reset(&take) : ask(&take);
+    const int status = read_arguments(&take, argc, argv);
+    if (status == STATUS_DONE) return STATUS_DONE; /* help was printed */
+    if (status == ARGUMENTS_END && read_limit(&take) == STATUS_DONE && take_open(&take) == STATUS_DONE)
+        return take.reset ? reset(&take) : ask(&take);
     close_all(&take);
     return own_trouble(&take);
 }
@@ -250,7 +188,7 @@ const struct command *take_command(void)
                    "Exit status: 0 allowed, 1 refused, 2 error, or a cost that can never pass.  With a command: its\n"
                    "own; refused 75, error 125, not executable 126, not found 127.\n",
         .options = option_rows,
-        .option_count = OPTION_COUNT,
+        .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,
     };
     return &take_row;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
    Which path and method goes where; the page, figures and health.
 
-       POST /v1/take /v1/charge /v1/settle /v1/forget    GET /v1/limits /v1/stats /v1/top /metrics
-       any  /auth                                        GET / /healthz /readyz
-
    Every request has one answer, in its place; a HEAD is a GET without its body. */
 #include <stdio.h>
 
@@ -145,14 +142,22 @@ static bool may_come_in(struct exchange *exchange, unsigned kind, struct refusal
     return kind & OPEN || gate_password(exchange, refusal);
 }
 
+static void name_paths(char words[ANSWER_WORDS_MAX])
+{
+    size_t size = (size_t)snprintf(words, ANSWER_WORDS_MAX, "nothing here; there is the page at /");
+    for (size_t i = 0; i < sizeof routes / sizeof *routes && size < ANSWER_WORDS_MAX; i++) {
+        const struct route *route = &routes[i];
+        size += (size_t)snprintf(words + size, ANSWER_WORDS_MAX - size, ", %s%s (%s)", route->path,
+                                 route->kind & WITH_NAME ? "NAME" : "", route->allow != NULL ? route->allow : "any");
+    }
+}
+
 static void find_and_do(struct exchange *exchange)
 {
+    char words[ANSWER_WORDS_MAX];
     const struct route *route = route_of(exchange->request->path);
-    struct refusal refusal = {
-        .status = 404,
-        .words = "nothing here; there is POST /v1/take, /v1/charge, /v1/settle, /v1/forget, /v1/limits, "
-                 "DELETE /v1/limits/NAME, GET /v1/limits, /v1/stats, /v1/top, /metrics, /healthz, /readyz, /auth, and "
-                 "the page at /"};
+    struct refusal refusal = {.status = 404, .words = words};
+    if (route == NULL) name_paths(words);
     if (route != NULL && route->kind & FOR_PROXIES) exchange->flags |= HTTP_OF_PROXY;
     const bool inside = may_come_in(exchange, route != NULL ? route->kind : 0, &refusal);
     void (*handler)(struct exchange *) = route != NULL ? handler_of(route, exchange->request->method) : NULL;
@@ -160,7 +165,6 @@ static void find_and_do(struct exchange *exchange)
         handler(exchange);
         return;
     }
-    char words[ANSWER_WORDS_MAX];
     if (inside && route != NULL) {
         snprintf(words, sizeof words, "method not allowed for this path: expected %s", route->allow);
         refusal = (struct refusal){

@@ -12,7 +12,7 @@ void resp_ping(struct batch *batch, struct session *session, const struct resp_c
 {
     if (command->count == 1) resp_simple(resp_reply(batch, session), "PONG");
     else if (command->count == 2) resp_echo(batch, session, command);
-    else resp_refuse(batch, session, "ERR wrong number of arguments for 'ping' command");
+    else resp_refuse_arity(batch, session, command);
 }
 
 void resp_echo(struct batch *batch, struct session *session, const struct resp_command *command)
@@ -40,7 +40,7 @@ static bool log_in(struct batch *batch, struct session *session, struct slice us
 void resp_auth(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     if (command->count > 3) {
-        resp_refuse(batch, session, "ERR syntax error: expected AUTH [user] password");
+        resp_refuse_arity(batch, session, command);
     } else if (command->count == 2 && access_is_open(&batch->access) && !access_has_admin(&batch->access)) {
         resp_refuse(batch, session,
                     "ERR AUTH <password> called without any password configured for the default user. "
@@ -90,7 +90,6 @@ static bool read_hello(struct batch *batch, struct session *session, const struc
                        struct hello *hello)
 {
     const struct slice *argument = command->argument;
-    char shown[RESP_SHOWN + 4];
     uint64_t version = hello->version;
     if (command->count > 1 && (!slice_number(argument[1], &version) || version < 2 || version > 3)) {
         resp_refuse(batch, session, "NOPROTO unsupported protocol version");
@@ -109,10 +108,7 @@ static bool read_hello(struct batch *batch, struct session *session, const struc
             hello->name = argument[at + 1];
             at += 2;
         } else {
-            resp_refuse(batch, session,
-                        "ERR Syntax error in HELLO option '%s': expected AUTH user password, or SETNAME "
-                        "name",
-                        resp_shown(argument[at], shown));
+            resp_refuse_argument(batch, session, command, at);
             return false;
         }
     }
@@ -179,7 +175,6 @@ static void add_info(struct batch *batch, struct session *session)
 void resp_client(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     const struct slice *argument = command->argument;
-    char shown[RESP_SHOWN + 4];
     const unsigned count = command->count;
     if (count == 2 && resp_is(argument[1], "ID")) resp_integer(resp_reply(batch, session), (int64_t)session->id);
     else if (count == 2 && resp_is(argument[1], "GETNAME")) add_name(batch, session);
@@ -190,10 +185,7 @@ void resp_client(struct batch *batch, struct session *session, const struct resp
                (count == 3 && (resp_is(argument[1], "NO-EVICT") || resp_is(argument[1], "NO-TOUCH")))) {
         resp_ok(batch, session);
     } else {
-        resp_refuse(batch, session,
-                    "ERR unknown subcommand or wrong number of arguments for '%s': expected ID, INFO, "
-                    "LIST, GETNAME, SETNAME name or SETINFO option value",
-                    resp_shown(argument[1], shown));
+        resp_refuse_argument(batch, session, command, 1);
     }
 }
 

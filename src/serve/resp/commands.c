@@ -12,26 +12,35 @@
 
 /* Those that are asked most come first. */
 static const struct resp_row rows[] = {
-    {NAME("CL.THROTTLE"), -1, true, false, resp_throttle, "fast", "max_burst + 1 at once, then count in each period",
-     1},
-    {NAME("WEIR.TAKE"), -3, true, false, resp_take, "fast", "Takes permits of a limit for a key, now or not at all", 2},
-    {NAME("WEIR.CHARGE"), -4, true, false, resp_charge, "fast", "Takes permits whatever the balance", 2},
-    {NAME("WEIR.SETTLE"), -3, false, false, resp_settle, "fast", "Corrects what a receipt says to what was really used",
-     0},
-    {NAME("WEIR.FORGET"), 3, false, false, resp_forget, "fast", "A key is as if it had never asked", 2},
-    {NAME("WEIR.LIMIT"), -1, false, false, resp_limit, "admin", "Limits that have a name: LIST, GET, SET, DEL", 0},
-    {NAME("PING"), -1, false, false, resp_ping, "fast", "PONG, or the message", 0},
-    {NAME("ECHO"), 2, false, false, resp_echo, "fast", "The message", 0},
-    {NAME("HELLO"), -1, false, true, resp_hello, "noauth", "Which protocol from now on, and who this is", 0},
-    {NAME("AUTH"), -2, false, true, resp_auth, "noauth", "The password", 0},
-    {NAME("QUIT"), -1, false, true, resp_quit, "noauth", "Closes the connection", 0},
-    {NAME("RESET"), 1, false, true, resp_reset, "noauth", "The connection is as if it were new", 0},
-    {NAME("CLIENT"), -2, false, false, resp_client, "fast", "Names this connection, and tells of it", 0},
-    {NAME("SELECT"), 2, false, false, resp_select, "fast", "There is one database, 0", 0},
-    {NAME("COMMAND"), -1, false, false, resp_list_commands, "fast", "These commands", 0},
-    {NAME("INFO"), -1, false, false, resp_info, "fast", "What the service has done", 0},
-    {NAME("CONFIG"), -2, false, false, resp_config, "admin", "GET: nothing that Redis could be told is here", 0},
-    {NAME("DBSIZE"), 1, false, false, resp_dbsize, "fast", "Keys that have used something and are not full again", 0},
+    {NAME("CL.THROTTLE"), -1, true, false, resp_throttle, "fast", 1, "max_burst + 1 at once, then count in each period",
+     "key max_burst count period [quantity]", "user:42 15 30 60"},
+    {NAME("WEIR.TAKE"), -3, true, false, resp_take, "fast", 2, "Takes permits of a limit for a key, now or not at all",
+     "limit key [COST n ...] [PEEK]", "10/s user:42 COST 2"},
+    {NAME("WEIR.CHARGE"), -4, true, false, resp_charge, "fast", 2, "Takes permits whatever the balance",
+     "limit key n ...", "10/s user:42 5"},
+    {NAME("WEIR.SETTLE"), -3, false, false, resp_settle, "fast", 0,
+     "Corrects what a receipt says to what was really used", "receipt n ...", "RECEIPT 5"},
+    {NAME("WEIR.FORGET"), 3, false, false, resp_forget, "fast", 2, "A key is as if it had never asked", "limit key",
+     "10/s user:42"},
+    {NAME("WEIR.LIMIT"), -1, false, false, resp_limit, "admin", 0, "Limits that have a name",
+     "[LIST] | GET name | SET name text | DEL name", "SET api '60 requests/min'"},
+    {NAME("PING"), -1, false, false, resp_ping, "fast", 0, "PONG, or the message", "[message]", NULL},
+    {NAME("ECHO"), 2, false, false, resp_echo, "fast", 0, "The message", "message", NULL},
+    {NAME("HELLO"), -1, false, true, resp_hello, "noauth", 0, "Which protocol from now on, and who this is",
+     "[version [AUTH user password] [SETNAME name]]", NULL},
+    {NAME("AUTH"), -2, false, true, resp_auth, "noauth", 0, "The password", "[user] password", NULL},
+    {NAME("QUIT"), -1, false, true, resp_quit, "noauth", 0, "Closes the connection", "", NULL},
+    {NAME("RESET"), 1, false, true, resp_reset, "noauth", 0, "The connection is as if it were new", "", NULL},
+    {NAME("CLIENT"), -2, false, false, resp_client, "fast", 0, "Names this connection, and tells of it",
+     "ID | INFO | LIST | GETNAME | SETNAME name | SETINFO option value", NULL},
+    {NAME("SELECT"), 2, false, false, resp_select, "fast", 0, "There is one database, 0", "index", NULL},
+    {NAME("COMMAND"), -1, false, false, resp_list_commands, "fast", 0, "These commands",
+     "[COUNT] | INFO [name ...] | DOCS [name ...]", NULL},
+    {NAME("INFO"), -1, false, false, resp_info, "fast", 0, "What the service has done", "[section ...]", NULL},
+    {NAME("CONFIG"), -2, false, false, resp_config, "admin", 0, "Nothing that Redis could be told is here", "GET name",
+     NULL},
+    {NAME("DBSIZE"), 1, false, false, resp_dbsize, "fast", 0, "Keys that have used something and are not full again",
+     "", NULL},
 };
 
 const struct resp_row *resp_rows(unsigned *count)
@@ -155,21 +164,34 @@ const char *resp_lower(const char *name, char lower[RESP_SHOWN])
     return lower;
 }
 
-/* Those that Redis has need none. */
-static const char *example_of(const struct resp_row *row)
+/* what: is wrong with it */
+static void refuse_usage(struct batch *batch, struct session *session, const struct resp_command *command,
+                         const char *what)
 {
-    if (row->run == resp_take) return "; for example WEIR.TAKE 10/s user:42";
-    if (row->run == resp_charge) return "; for example WEIR.CHARGE 10/s user:42 5";
-    if (row->run == resp_settle) return "; for example WEIR.SETTLE RECEIPT 5";
-    if (row->run == resp_forget) return "; for example WEIR.FORGET 10/s user:42";
-    return "";
+    const struct resp_row *row = resp_row_find(command->argument[0]);
+    const bool example = row->example != NULL;
+    resp_refuse(batch, session, "ERR %s: expected %s%s%s%s%s%s%s", what, row->name, row->syntax[0] != '\0' ? " " : "",
+                row->syntax, example ? "; for example " : "", example ? row->name : "", example ? " " : "",
+                example ? row->example : "");
 }
 
-static void refuse_arity(struct batch *batch, struct session *session, const struct resp_row *row)
+void resp_refuse_arity(struct batch *batch, struct session *session, const struct resp_command *command)
 {
-    char lower[RESP_SHOWN];
-    resp_refuse(batch, session, "ERR wrong number of arguments for '%s' command%s", resp_lower(row->name, lower),
-                example_of(row));
+    char lower[RESP_SHOWN], what[RESP_SHOWN + 50];
+    const struct resp_row *row = resp_row_find(command->argument[0]);
+    snprintf(what, sizeof what, "wrong number of arguments for '%s' command", resp_lower(row->name, lower));
+    refuse_usage(batch, session, command, what);
+}
+
+void resp_refuse_argument(struct batch *batch, struct session *session, const struct resp_command *command,
+                          unsigned wrong)
+{
+    char shown[RESP_SHOWN + 4], what[RESP_SHOWN + 60];
+    const bool subcommand = strchr(resp_row_find(command->argument[0])->syntax, '|') != NULL;
+    snprintf(what, sizeof what, "%s '%s'",
+             subcommand ? "unknown subcommand or wrong number of arguments for" : "syntax error at",
+             resp_shown(command->argument[wrong], shown));
+    refuse_usage(batch, session, command, what);
 }
 
 bool resp_command(struct batch *batch, struct session *session, const struct resp_command *command)
@@ -186,7 +208,7 @@ bool resp_command(struct batch *batch, struct session *session, const struct res
     } else if (row == NULL) {
         refuse_unknown(batch, session, command);
     } else if (!fits(row, command->count)) {
-        refuse_arity(batch, session, row);
+        resp_refuse_arity(batch, session, command);
     } else {
         row->run(batch, session, command);
     }

@@ -82,8 +82,5 @@ void resp_limit(struct batch *batch, struct session *session, const struct resp_
     else if (command->count == 3 && resp_is(what, "GET")) get(batch, session, argument[2]);
     else if (command->count == 3 && resp_is(what, "DEL")) define(batch, session, argument[2], NULL);
     else if (command->count == 4 && resp_is(what, "SET")) set(batch, session, argument[2], argument[3]);
-    else
-        resp_refuse(batch, session,
-                    "ERR expected WEIR.LIMIT LIST, GET name, SET name text or DEL name; "
-                    "for example WEIR.LIMIT SET api '60 requests/min'");
+    else resp_refuse_argument(batch, session, command, 1);
 }

@@ -19,8 +19,11 @@ struct resp_row {
     int arity;   /* with its name; below 0: at least so many */
     bool queued, before_auth;
     void (*run)(struct batch *batch, struct session *session, const struct resp_command *command);
-    const char *flags, *summary; /* flags: one word */
-    int key;                     /* which argument is one; 0: none */
+    const char *flags; /* one word */
+    int key;           /* which argument is one; 0: none */
+    const char *summary;
+    const char *syntax;  /* behind the name: words in capitals as they are; [optional] ... again | or else */
+    const char *example; /* the same, or NULL: Redis has the command, too */
 };
 
 /* ---- commands.c ---- */
@@ -34,6 +37,11 @@ void resp_ok(struct batch *batch, struct session *session);
 /* Answers "-CODE what" behind all that is queued, at most 400 bytes of it. */
 void resp_refuse(struct batch *batch, struct session *session, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Answers what the command expects: not so many arguments; not this one there. */
+void resp_refuse_arity(struct batch *batch, struct session *session, const struct resp_command *command);
+void resp_refuse_argument(struct batch *batch, struct session *session, const struct resp_command *command,
+                          unsigned wrong);
 
 /* At most so many bytes of it as %.*s wants them, without those that no text has. */
 enum { RESP_SHOWN = 64 };

@@ -91,7 +91,6 @@ static bool read_costs(struct batch *batch, struct session *session, const struc
 static bool read_options(struct batch *batch, struct session *session, const struct resp_command *command,
                          struct costs *costs, struct call *call)
 {
-    char shown[RESP_SHOWN + 4];
     for (unsigned at = 3; at < command->count;) {
         const struct slice option = command->argument[at++];
         if (resp_is(option, "PEEK")) {
@@ -99,10 +98,7 @@ static bool read_options(struct batch *batch, struct session *session, const str
         } else if (resp_is(option, "COST") && costs->count == 0) {
             if (!read_costs(batch, session, command, &at, costs)) return false;
         } else {
-            resp_refuse(batch, session,
-                        "ERR expected COST n ... once, or PEEK, not \"%s\"; for example "
-                        "WEIR.TAKE 10/s user:42 COST 2",
-                        resp_shown(option, shown));
+            resp_refuse_argument(batch, session, command, at - 1);
             return false;
         }
     }

@@ -16,8 +16,8 @@
 #include "format/json.h"
 #include "host/clock.h"
 #include "serve/policy/policy.h"
+#include "serve/stats/figures.h"
 #include "serve/stats/series.h"
-#include "serve/stats/sums.h"
 #include "serve/stats/text.h"
 
 enum {
@@ -110,16 +110,6 @@ static void write_sums(struct json *json, const struct sums_limit *sum)
     json_number(json, "late_ns", sum->late_ns);
 }
 
-static void add_sums(struct sums_limit *sum, const struct sums_limit *more)
-{
-    sum->allowed += more->allowed;
-    sum->denied += more->denied;
-    sum->never += more->never;
-    sum->shadowed += more->shadowed;
-    sum->permits += more->permits;
-    sums_last(sum, more->granted_at_ns, more->late_ns);
-}
-
 static void write_limit(struct json *json, unsigned place, const char *name, const struct policy_limit *limit,
                         const struct sums_limit *sum)
 {
@@ -132,26 +122,21 @@ static void write_limit(struct json *json, unsigned place, const char *name, con
 }
 
 /* Those with a place, and the sum of all, theirs and the others'. */
-static void write_limits(struct json *json, struct service *service, const struct series *series)
+static void write_limits(struct json *json, struct service *service, const struct series *series,
+                         const struct sums_crew *crew)
 {
-    struct sums_crew crew;
     struct sums_name name;
     struct policy *policy = service_policy(service);
-    sums_crew(&crew, service);
     json_array(json, "limits");
     for (unsigned place = 0; place < SERIES_LIMITS && series != NULL; place++) {
         const unsigned numbered = series->number[place];
-        if (numbered == SERIES_NOBODY || !sums_name(&crew, numbered, &name)) continue;
-        const struct sums_limit sum = sums_of_limit(&crew, numbered);
+        if (numbered == SERIES_NOBODY || !sums_name(crew, numbered, &name)) continue;
+        const struct sums_limit sum = sums_of_limit(crew, numbered);
         write_limit(json, place, name.text, limit_of(policy, numbered), &sum);
     }
     json_end_array(json);
-    struct sums_limit all = sums_of_gone(&crew);
-    for (unsigned i = 0; i < crew.numbers; i++) {
-        const struct sums_limit sum = sums_of_limit(&crew, i);
-        add_sums(&all, &sum);
-    }
-    json_number(json, "names", sums_names(&crew));
+    const struct sums_limit all = sums_of_limits(crew);
+    json_number(json, "names", sums_names(crew));
     json_object(json, "all");
     write_sums(json, &all);
     json_end_object(json);
@@ -160,35 +145,22 @@ static void write_limits(struct json *json, struct service *service, const struc
 
 /* ---- the rest ---- */
 
-static void write_table(struct json *json, const weir_table_stats *stats)
+/* The figures whose names in JSON begin like this: "table." */
+static void write_figures(struct json *json, const struct figures *figures, const char *of)
 {
-    json_object(json, "table");
-    json_number(json, "keys", stats->keys_live);
-    json_number(json, "keys_max", stats->keys_max);
-    json_number(json, "bytes", stats->bytes);
-    json_number(json, "full", stats->full);
-    json_number(json, "displaced", stats->displaced);
-    json_number(json, "stuck", stats->stuck);
-    json_number(json, "reclaimed", stats->reclaimed);
-    json_end_object(json);
+    unsigned count;
+    const struct figures_row *row = figures_rows(&count);
+    for (unsigned i = 0; i < count; i++) {
+        const char *name = figures_member(row[i].json, of);
+        if (name != NULL) json_number(json, name, figures_value(figures, &row[i]));
+    }
 }
 
-static void write_connections(struct json *json, struct service *service)
+static void write_object(struct json *json, const struct figures *figures, const char *name, const char *of)
 {
-    struct sums_crew crew;
-    struct sums sums;
-    sums_crew(&crew, service);
-    sums_of_all(&crew, &sums);
-    json_object(json, "connections");
-    json_number(json, "open", sums_less(sums.connections_opened, sums.connections_closed));
-    json_number(json, "opened", sums.connections_opened);
-    json_number(json, "refused", sums.connections_refused);
-    json_number(json, "cut", sums.connections_cut);
+    json_object(json, name);
+    write_figures(json, figures, of);
     json_end_object(json);
-    json_number(json, "commands", sums.commands);
-    json_number(json, "http_requests", sums.http_requests);
-    json_number(json, "errors", sums.errors);
-    json_number(json, "workers", crew.workers);
 }
 
 static void write_event(struct json *json, uint64_t number, uint64_t unix_ns, const char *text)
@@ -258,23 +230,15 @@ static void write_samples(struct json *json, const struct series *series, uint64
 }
 
 /* Nothing where the file names none. */
-static void write_engine(struct json *json, struct service *service)
+static void write_engine(struct json *json, const struct figures *figures)
 {
-    weir_engine_stats stats = {0};
-    struct engine *engine = service_engine(service);
-    if (engine == NULL) return;
-    engine_read_stats(engine, &stats);
+    if (figures->engine == NULL) return;
     json_object(json, "engine");
-    json_text(json, "name", engine_name(engine));
-    json_bool(json, "away", stats.away != 0);
-    json_number(json, "round_trip_ns", stats.round_trip_ns);
-    json_number(json, "nodes", stats.nodes);
-    json_number(json, "from_engine", stats.from_engine);
-    json_number(json, "from_lease", stats.from_lease);
-    json_number(json, "from_away", stats.from_away);
-    json_number(json, "foreign", stats.foreign);
+    json_text(json, "name", engine_name(figures->engine));
+    json_bool(json, "away", figures->engine_stats.away != 0);
+    json_number(json, "round_trip_ns", figures->engine_stats.round_trip_ns);
+    write_figures(json, figures, "engine.");
     json_end_object(json);
-    engine_release(engine);
 }
 
 /* ---- all ---- */
@@ -306,21 +270,24 @@ static void write_service(struct json *json, struct service *service)
 void stats_write_json(struct service *service, uint64_t since, struct bytes *out)
 {
     struct json json = {.out = out};
-    weir_table_stats table;
-    series_table(service, &table);
+    struct figures figures;
+    figures_read(&figures, service);
     json_object(&json, NULL);
     write_service(&json, service);
-    write_connections(&json, service);
-    write_table(&json, &table);
-    write_engine(&json, service);
+    write_object(&json, &figures, "connections", "connections.");
+    write_figures(&json, &figures, "");
+    json_number(&json, "workers", figures.crew.workers);
+    write_object(&json, &figures, "table", "table.");
+    write_engine(&json, &figures);
     write_events(&json, service);
     write_top(&json, "top", service, TOP_OF_PAGE);
     struct series *series = series_hold(service);
     json_number(&json, "layout", series != NULL ? series->layout : 0);
     json_number(&json, "sample", series != NULL ? series->count : 0);
-    write_limits(&json, service, series);
+    write_limits(&json, service, series, &figures.crew);
     write_samples(&json, series, since);
     json_end_object(&json);
     bytes_byte(out, '\n');
     if (series != NULL) series_release(series);
+    figures_release(&figures);
 }

@@ -193,20 +193,19 @@ static void count_calls(struct series *series, const struct sums_crew *crew, str
     }
 }
 
-static void time_calls(struct series *series, const struct sums *sums, struct series_sample *sample)
+static void time_calls(struct series *series, const struct sums_crew *crew, struct series_sample *sample)
 {
-    uint64_t count[STATS_LATENCY_BUCKETS];
-    for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++) {
-        count[i] = sums_less(sums->latency[i], series->latency_before[i]);
-        series->latency_before[i] = sums->latency[i];
-    }
+    uint64_t count[STATS_LATENCY_BUCKETS], now[STATS_LATENCY_BUCKETS];
+    sums_of_latency(crew, now);
+    for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++) count[i] = sums_less(now[i], series->latency_before[i]);
+    memcpy(series->latency_before, now, sizeof now);
     sample->p50_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 500);
     sample->p99_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 990);
     sample->max_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 1000);
 }
 
 /* [under the mutex] */
-static void take_sample(struct series *series, const struct sums_crew *crew, const struct sums *sums)
+static void take_sample(struct series *series, const struct sums_crew *crew)
 {
     struct series_calls calls[STATS_LIMITS];
     look_at_names(series, crew);
@@ -216,8 +215,8 @@ static void take_sample(struct series *series, const struct sums_crew *crew, con
     *sample = (struct series_sample){.number = series->count,
                                      .unix_ms = host_unix_ns() / MS_NS,
                                      .keys = series->table.keys_live,
-                                     .connections = sums_less(sums->connections_opened, sums->connections_closed)};
-    time_calls(series, sums, sample);
+                                     .connections = sums_connections(crew)};
+    time_calls(series, crew, sample);
     for (unsigned number = 0; number < crew->numbers; number++) {
         if (calls[number].offered != 0) add_calls(&sample->calls[place_of(series, number)], &calls[number]);
     }
@@ -227,13 +226,11 @@ void series_sample(struct service *service)
 {
     struct series *series = series_of(service);
     struct sums_crew crew;
-    struct sums sums;
     if (series == NULL) return;
     look_at_table(service, series);
     show(service, series);
     sums_crew(&crew, service);
-    sums_of_all(&crew, &sums);
     host_lock(&series->mutex);
-    take_sample(series, &crew, &sums);
+    take_sample(series, &crew);
     host_unlock(&series->mutex);
 }

@@ -45,10 +45,15 @@ static void add_limit(struct sums_limit *sum, const struct stats_limit *limit)
     sums_last(sum, atom_load(&limit->granted_at_ns), atom_load(&limit->late_ns));
 }
 
+static void add_workers(struct sums_limit *sum, const struct sums_crew *crew, unsigned number)
+{
+    for (unsigned i = 0; i < crew->workers; i++) add_limit(sum, &crew->worker[i]->limit[number]);
+}
+
 struct sums_limit sums_of_limit(const struct sums_crew *crew, unsigned number)
 {
     struct sums_limit sum = {0};
-    for (unsigned i = 0; i < crew->workers; i++) add_limit(&sum, &crew->worker[i]->limit[number]);
+    add_workers(&sum, crew, number);
     return sum;
 }
 
@@ -59,25 +64,30 @@ struct sums_limit sums_of_gone(const struct sums_crew *crew)
     return sum;
 }
 
-static void add(struct sums *sums, const struct stats *stats)
+struct sums_limit sums_of_limits(const struct sums_crew *crew)
 {
-    for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++) sums->latency[i] += atom_load(&stats->latency[i]);
-    sums->latency_sum_ns += atom_load(&stats->latency_sum_ns);
-    sums->commands += atom_load(&stats->commands);
-    sums->http_requests += atom_load(&stats->http_requests);
-    sums->errors += atom_load(&stats->errors);
-    sums->connections_opened += atom_load(&stats->connections_opened);
-    sums->connections_closed += atom_load(&stats->connections_closed);
-    sums->connections_refused += atom_load(&stats->connections_refused);
-    sums->connections_cut += atom_load(&stats->connections_cut);
-    sums->bytes_in += atom_load(&stats->bytes_in);
-    sums->bytes_out += atom_load(&stats->bytes_out);
-    sums->batches += atom_load(&stats->batches);
-    sums->alternations += atom_load(&stats->alternations);
+    struct sums_limit sum = sums_of_gone(crew);
+    for (unsigned number = 0; number < crew->numbers; number++) add_workers(&sum, crew, number);
+    return sum;
 }
 
-void sums_of_all(const struct sums_crew *crew, struct sums *sums)
+uint64_t sums_of(const struct sums_crew *crew, size_t at)
 {
-    *sums = (struct sums){0};
-    for (unsigned i = 0; i < crew->workers; i++) add(sums, crew->worker[i]);
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < crew->workers; i++)
+        sum += atom_load((const struct atom *)(const void *)((const char *)crew->worker[i] + at));
+    return sum;
+}
+
+/* Read one after the other: what is opened and closed between must not make it less than none. */
+uint64_t sums_connections(const struct sums_crew *crew)
+{
+    const uint64_t closed = sums_of(crew, offsetof(struct stats, connections_closed));
+    return sums_less(sums_of(crew, offsetof(struct stats, connections_opened)), closed);
+}
+
+void sums_of_latency(const struct sums_crew *crew, uint64_t count[STATS_LATENCY_BUCKETS])
+{
+    for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++)
+        count[i] = sums_of(crew, offsetof(struct stats, latency) + i * sizeof(struct atom));
 }

@@ -5,6 +5,8 @@
 #ifndef WEIR_SERVE_STATS_SUMS_H
 #define WEIR_SERVE_STATS_SUMS_H
 
+#include <stddef.h>
+
 #include "serve/service.h"
 
 /* Whose counters there are.  They stay where they are for as long as the service runs; names come and go. */
@@ -29,13 +31,6 @@ static inline void sums_last(struct sums_limit *sum, uint64_t granted_at_ns, uin
     sum->late_ns = late_ns;
 }
 
-struct sums {
-    uint64_t latency[STATS_LATENCY_BUCKETS], latency_sum_ns;
-    uint64_t commands, http_requests, errors;
-    uint64_t connections_opened, connections_closed, connections_refused, connections_cut;
-    uint64_t bytes_in, bytes_out, batches, alternations;
-};
-
 void sums_crew(struct sums_crew *crew, struct service *service);
 
 /* The name of a limit, "" for number 0, and which of the names it is that had this number; false: nobody has it. */
@@ -52,7 +47,14 @@ unsigned sums_names(const struct sums_crew *crew);
 struct sums_limit sums_of_gone(const struct sums_crew *crew);
 
 struct sums_limit sums_of_limit(const struct sums_crew *crew, unsigned number);
-void sums_of_all(const struct sums_crew *crew, struct sums *sums);
+
+/* Of all limits, those that were removed among them. */
+struct sums_limit sums_of_limits(const struct sums_crew *crew);
+
+/* Of one counter of all workers, by its offset in struct stats. */
+uint64_t sums_of(const struct sums_crew *crew, size_t at);
+uint64_t sums_connections(const struct sums_crew *crew); /* that are open */
+void sums_of_latency(const struct sums_crew *crew, uint64_t count[STATS_LATENCY_BUCKETS]);
 
 /* As seen without stopping anybody: never less than none. */
 static inline uint64_t sums_less(uint64_t value, uint64_t less)

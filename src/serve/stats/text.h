@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
    What the service has done, as text: for Prometheus, for the page, and who is refused most.
 
+       figures.c     what is counted: a row for each figure
        metrics.c     /metrics
        json.c        /v1/stats, which the page asks each second, and the most refused keys
        live.c        the page itself

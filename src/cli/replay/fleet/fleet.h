@@ -14,14 +14,17 @@
 
 #include <weir/weir.h>
 
-#include "format/json.h"
+#include "cli/common/arguments.h"
 #include "cli/replay/candidate.h"
 #include "cli/replay/fleet/pairs.h"
 #include "cli/replay/fleet/tally.h"
+#include "format/json.h"
 
 enum { FLEET_NODES_MAX = 1000000 };
 
 enum fleet_design { FLEET_ONE, FLEET_ENGINE, FLEET_LEASES, FLEET_SHARES, FLEET_ALONE, FLEET_STICKY, FLEET_DESIGNS };
+
+enum { FLEET_SPREAD_RANDOM = 1, FLEET_SPREAD_STICKY };
 
 /* A zero field was not asked for. */
 struct fleet_options {
@@ -29,8 +32,7 @@ struct fleet_options {
     uint64_t lease; /* permits */
     uint64_t lease_life_ns, rtt_ns;
     uint64_t away_from_ns, away_to_ns; /* since the log's first request */
-    bool sticky;                       /* which nodes clients meet where a design leaves it open */
-    bool rtt_said, life_said, spread_said, away_said;
+    unsigned spread;                   /* which nodes clients meet where a design leaves it open: 0 is random, too */
 };
 
 /* Decides at each node for itself. */
@@ -66,8 +68,8 @@ struct fleet {
 /* What goes for whatever is not said. */
 struct fleet_options fleet_usual(void);
 
-/* An option by its name; prints what is wrong with the value. */
-bool fleet_set(struct fleet_options *options, const char *option, const char *value);
+/* What the rows in replay.c read these by; that of --engine-down fills in the options. */
+argument_reader fleet_read_lease, fleet_read_life, fleet_read_rtt, fleet_read_down;
 
 /* Checks that these fit together and with the rest of the command line; prints what does not. */
 bool fleet_options_fit(const struct fleet_options *options, bool each, bool follow);

@@ -110,7 +110,8 @@ static void print_head(const struct fleet_options *options)
     write_text(&writer, "\n  a fleet of ");
     write_grouped(&writer, options->nodes);
     write_text(&writer, options->nodes == 1 ? " node" : " nodes");
-    write_text(&writer, options->sticky ? ", clients sticky to a node" : ", requests to random nodes");
+    write_text(&writer,
+               options->spread == FLEET_SPREAD_STICKY ? ", clients sticky to a node" : ", requests to random nodes");
     write_text(&writer, "; an engine ");
     write_time(&writer, options->rtt_ns);
     write_text(&writer, " round trip");
@@ -154,7 +155,7 @@ void fleet_json(const struct fleet *fleet, struct json *json)
     const struct fleet_options *options = &fleet->options;
     json_object(json, "fleet");
     json_number(json, "nodes", options->nodes);
-    json_text(json, "spread", options->sticky ? "sticky" : "random");
+    json_text(json, "spread", options->spread == FLEET_SPREAD_STICKY ? "sticky" : "random");
     json_number(json, "engine_rtt_ns", options->rtt_ns);
     if (options->lease != 0) json_number(json, "lease", options->lease);
     if (options->lease != 0) json_number(json, "lease_life_ns", options->lease_life_ns);
