@@ -45,6 +45,7 @@ if(openssl_FOUND AND NOT (DEFINED WEIR_TLS AND NOT WEIR_TLS))
 endif()
 if(engine_tls) # secure.c and secure_none.c have the same functions
     list(FILTER engine_sources EXCLUDE REGEX "/secure_none\\.c$")
+    list(APPEND engine_sources "${PROJECT_SOURCE_DIR}/src/tls/tls.c")
 else()
     list(FILTER engine_sources EXCLUDE REGEX "/secure\\.c$")
 endif()

@@ -49,6 +49,9 @@ file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/serve/*.c
 list(APPEND sources "${PROJECT_SOURCE_DIR}/src/format/http.c")
 if(WEIR_HAS_TLS) # tls.c and tls_none.c have the same functions, and so have mac.c and mac_none.c
     list(FILTER sources EXCLUDE REGEX "/(tls|mac)_none\\.c$")
+    if(NOT engine_tls) # else weir_engine brings it
+        list(APPEND sources "${PROJECT_SOURCE_DIR}/src/tls/tls.c")
+    endif()
 else()
     list(FILTER sources EXCLUDE REGEX "/(tls|mac)\\.c$")
 endif()

@@ -25,7 +25,7 @@ void tls_close(struct tls *tls)
     (void)tls;
 }
 
-struct tls_session *tls_session_open(struct tls *tls)
+struct tls_session *tls_accept(struct tls *tls)
 {
     (void)tls;
     return NULL;
@@ -48,10 +48,10 @@ enum tls_result tls_read(struct tls_session *session, char *bytes, size_t capaci
     return TLS_END;
 }
 
-bool tls_write(struct tls_session *session, struct slice bytes)
+enum tls_result tls_write(struct tls_session *session, struct slice bytes)
 {
     (void)session, (void)bytes;
-    return false;
+    return TLS_END;
 }
 
 void tls_end(struct tls_session *session)
@@ -59,10 +59,15 @@ void tls_end(struct tls_session *session)
     (void)session;
 }
 
-size_t tls_take(struct tls_session *session, char *bytes, size_t capacity)
+struct slice tls_pending(const struct tls_session *session)
 {
-    (void)session, (void)bytes, (void)capacity;
-    return 0;
+    (void)session;
+    return (struct slice){"", 0};
+}
+
+void tls_sent(struct tls_session *session, size_t size)
+{
+    (void)session, (void)size;
 }
 
 bool tls_shaken(const struct tls_session *session)
