@@ -13,6 +13,7 @@
 
 #include "cli/common/arguments.h"
 #include "cli/common/streams.h"
+#include "plan/amount.h"
 #include "weir-bench/figures.h"
 
 enum { SECTION_GRANT, SECTION_DENY, SECTION_CLOCK, SECTION_PACE, SECTION_TABLE, SECTIONS };
@@ -67,7 +68,7 @@ static bool read_list(const char *text, uint64_t *list, int room, int *count)
         if (size == 0 || size >= sizeof item) return false;
         memcpy(item, at, size);
         item[size] = '\0';
-        if (!read_count(item, &list[*count])) return false;
+        if (!amount_count(item, &list[*count])) return false;
         (*count)++;
         at += size;
         if (*at == '\0') return true;
@@ -107,7 +108,7 @@ static bool read_rates(const char *text, struct bench_wish *wish)
 
 static bool read_keys(const char *text, uint64_t *keys)
 {
-    if (read_count(text, keys) && *keys >= KEYS_LEAST && *keys <= KEYS_MOST) return true;
+    if (amount_count(text, keys) && *keys >= KEYS_LEAST && *keys <= KEYS_MOST) return true;
     trouble("--keys \"%s\": expected a whole number from %d to %d; for example 10M", text, KEYS_LEAST, KEYS_MOST);
     return false;
 }

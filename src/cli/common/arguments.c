@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/reader.h"
+#include "plan/amount.h"
 #include "plan/words.h"
 
 #ifndef WEIR_PROGRAM
@@ -133,34 +133,16 @@ int trouble(const char *format, ...)
     return STATUS_TROUBLE;
 }
 
-/* A number with a word behind it, as in the text of a limit. */
-static bool read_amount(const char *text, uint64_t (*factor_of)(const char *, size_t), bool bare, uint64_t *value)
-{
-    weir_error error = {0};
-    struct reader reader = {.text = text, .error = &error};
-    struct decimal number;
-    const char *start;
-    if (!reader_number(&reader, &number, "")) return false;
-    const size_t size = reader_word(&reader, &start);
-    const uint64_t factor = size == 0 && bare ? 1 : factor_of(start, size);
-    return factor != 0 && reader.text[reader.at] == '\0' && reader_whole(&reader, 0, number, factor, value, "");
-}
-
 bool read_time_argument(const char *option, const char *text, uint64_t *ns)
 {
-    if (read_amount(text, words_find_period, false, ns)) return true;
+    if (amount_time(text, ns)) return true;
     trouble("--%s \"%s\": expected a time; for example 500ms, 10s or 5min", option, text);
     return false;
 }
 
-bool read_count(const char *text, uint64_t *count)
-{
-    return read_amount(text, words_find_suffix, true, count);
-}
-
 bool read_count_argument(const char *option, const char *text, uint64_t max, uint64_t *count)
 {
-    if (read_count(text, count) && *count != 0 && *count <= max) return true;
+    if (amount_count(text, count) && *count != 0 && *count <= max) return true;
     trouble("--%s \"%s\": expected a whole number from 1 to %llu", option, text, (unsigned long long)max);
     return false;
 }

@@ -43,9 +43,6 @@ int trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool read_time_argument(const char *option, const char *text, uint64_t *ns);
 bool read_count_argument(const char *option, const char *text, uint64_t max, uint64_t *count);
 
-/* The same without a word: 1000, 100k, 1M. */
-bool read_count(const char *text, uint64_t *count);
-
 /* Prints what is wrong with the text of a limit, with the place pointed at; returns STATUS_TROUBLE. */
 int limit_trouble(const char *text, const weir_error *error);
 
