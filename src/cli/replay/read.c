@@ -29,7 +29,7 @@ static void no_memory(struct replay *replay)
 {
     progress_clear(replay);
     replay->status = trouble("replay: no memory for %u clients; a larger share of them under one key needs less, for "
-                             "example --key remote_addr/24",
+                             "example --key remote_addr/24/48",
                              replay->clients.count);
 }
 

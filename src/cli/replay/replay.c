@@ -52,7 +52,7 @@ static const double SPARE_USUAL = 99.9;
 
 static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_OR] = {"or", 0, "LIMIT", "also try this limit, side by side"},
-    [OPTION_KEY] = {"key", 'k', "FIELD", "the client: FIELD[/BITS][,FIELD]..., or none for all together (the address)"},
+    [OPTION_KEY] = {"key", 'k', "FIELD", "the client: FIELD[/BITS[/BITS]][,FIELD]..., or none for all (the address)"},
     [OPTION_COST] = {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)"},
     [OPTION_FORMAT] = {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)"},
     [OPTION_TIME] = {"time", 0, "FIELD", "read the time from FIELD (one named time, ts, msec or the like)"},
@@ -545,7 +545,7 @@ const struct command *replay_command(void)
         .synopsis = "LIMIT [--or LIMIT]... [OPTION]... [LOG]...",
         .summary = "show what limits would have done to the traffic of an access log",
         .details = "  weir replay '10/s burst=20' --or '5/s burst=10' access.log\n"
-                   "  weir replay 100/min --key remote_addr/24,48 access.log.1.gz access.log\n"
+                   "  weir replay 100/min --key remote_addr/24/48 access.log.1.gz access.log\n"
                    "  weir replay '10r/s burst=20 nodelay' --format '$remote_addr $msec $request_time' access.log\n"
                    "  weir replay 1GB/h --cost body_bytes_sent --html report.html access.log\n"
                    "  weir replay '5/s burst=10' access.log --fail-over 1% -q\n"
