@@ -10,6 +10,7 @@ if(PKG_CONFIG_FOUND)
     pkg_check_modules(json_c IMPORTED_TARGET json-c)
 endif()
 find_package(ZLIB)
+find_package(Python3 COMPONENTS Interpreter)
 
 foreach(label IN ITEMS unit property model vectors stress golden example tidy install bench page serve
     engine clock compat no_memory)

@@ -7,11 +7,11 @@
    line, any bytes in the target.  All of that is refused here, and so is a body without one clear length: what one
    reader takes for a request must not be two for another.
 
-   http_parser is archived; Debian 13 has llhttp, which can take its place here and in cmake/serve.cmake, nowhere else:
-   its settings belong to llhttp_init; it is stopped by returning HPE_PAUSED, and llhttp_get_error_pos says where; what a
-   callback refuses is HPE_USER, not HPE_CB_header_field; http_method is no name of its own.  It refuses most of the
-   above by itself, but in its order: wrong_byte has to look before it, for the words to stay, and nothing may set its
-   lenient flags.  unit/http and property/http hold all of it.
+   http_parser is archived.  llhttp (Debian 13) can take its place here and in cmake/serve.cmake, nowhere else: its
+   settings go to llhttp_init; returning HPE_PAUSED stops it, and llhttp_get_error_pos says where; a callback that
+   refuses is HPE_USER, not HPE_CB_header_field; only HTTP_REQUEST needs another name.  It refuses most of the above
+   itself, so wrong_byte has to look first for the words to stay, and its lenient flags stay unset.  unit/http and
+   property/http hold all of this.
 
    Reads no byte behind the request, and not more than HTTP_HEAD_MAX to find where its head ends; once bad, it is bad
    with any bytes behind it. */

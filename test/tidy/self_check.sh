@@ -130,16 +130,16 @@ passes purity.sh "$nm" "$tree/a.o" -- "$tree/b.o"
 finds 'a.o may not use: b' purity.sh "$nm" "$tree/a.o" --
 finds 'c.o may not use: puts' purity.sh "$nm" "$tree/a.o" "$tree/c.o" -- "$tree/b.o"
 
-# one_file: a function and a constant, a macro and a type, of the same name
+# amalgamation: a function and a constant, a macro and a type, of the same name
 repeats() # NAME TEXT TEXT
 {
     fresh
     mkdir -p "$tree"/tools "$tree"/include/weir
-    cp "$here/../../tools/one_file" "$tree/tools/"
+    cp "$here/../../tools/amalgamation" "$tree/tools/"
     touch "$tree/include/weir/weir.h"
     plant share/a.c <<<"$2"
     plant host/b.c <<<"$3"
-    finds "$1 src/share/a.c src/host/b.c" one_file.sh "$tree" "$cc" "$nm"
+    finds "$1 src/share/a.c src/host/b.c" amalgamation.sh "$tree" "$cc" "$nm"
 }
 if command -v python3 >/dev/null; then
     repeats lock 'static int lock(int a) { return a; }' 'enum { TRY = 1, lock };'

@@ -18,7 +18,7 @@ static void step_case(void *subject, struct step *step)
 {
     struct limiter *limiter = subject;
     weir_decision decision;
-    if (limiter_answered(limiter, step) || !limiter_ask(limiter, step, 0, &decision)) return;
+    if (limiter_answered(limiter, step) || !limiter_step(limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
     judge_u64(step, "capacity", limiter->capacity);

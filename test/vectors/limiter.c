@@ -79,7 +79,7 @@ bool limiter_ask_window(struct limiter *limiter, struct step *step, weir_decisio
         const bool passes = weir_allowed(inside_peek(rule, limiter->state, step->now, cost));
         if (passes ? cost == 0 : !(rule->flags & RULE_COUNTS_REFUSED)) limiter_begin_window(limiter, step->now);
     }
-    return limiter_ask(limiter, step, 0, decision);
+    return limiter_step(limiter, step, 0, decision);
 }
 
 /* ---- logs -------------------------------------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ bool limiter_ask_log(struct limiter *limiter, struct step *step, weir_decision *
     return answer_is_sound(step, decision, 0);
 }
 
-bool limiter_ask(struct limiter *limiter, struct step *step, uint64_t wait_max_ns, weir_decision *decision)
+bool limiter_step(struct limiter *limiter, struct step *step, uint64_t wait_max_ns, weir_decision *decision)
 {
     uint64_t cost = 0;
     if (!cost_of(step, &cost)) return false;

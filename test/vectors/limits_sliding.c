@@ -87,7 +87,7 @@ static void ask(struct counter *counter, struct step *step)
     uint64_t *state = counter->limiter.state, before[WORDS];
     weir_decision decision;
     memcpy(before, state, sizeof before);
-    if (!limiter_ask(&counter->limiter, step, 0, &decision)) return;
+    if (!limiter_step(&counter->limiter, step, 0, &decision)) return;
     if (peek) memcpy(state, before, sizeof before);
     if (peek) decision.remaining = weir_decide(&counter->limiter.plan, state, step->now, 0).remaining;
     else if (decision.charged != 0) *count_of(counter, number_at(counter, step)) = state[CURRENT];

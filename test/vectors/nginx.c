@@ -75,7 +75,7 @@ static void step_case(void *subject, struct step *step)
     const uint64_t last = state[LAST];
     follow_clock(state, step);
     memcpy(before, state, sizeof before);
-    if (!limiter_ask(&zone->limiter, step, WEIR_FOREVER, &decision)) return;
+    if (!limiter_step(&zone->limiter, step, WEIR_FOREVER, &decision)) return;
     if (decision.charged == 0) state[LAST] = last;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);

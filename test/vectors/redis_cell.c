@@ -71,7 +71,7 @@ static void step_case(void *subject, struct step *step)
         key->expires = false;
     }
     weir_decision decision;
-    if (limiter_answered(&key->limiter, step) || !limiter_ask(&key->limiter, step, 0, &decision)) return;
+    if (limiter_answered(&key->limiter, step) || !limiter_step(&key->limiter, step, 0, &decision)) return;
     const int64_t ttl_ns = ttl_of(key, step->now, &decision);
     if (weir_allowed(decision)) {
         limiter_keep_time(&key->limiter, step->now); /* also when nothing was taken */

@@ -157,7 +157,7 @@ static void try_atomic(struct peer *peer, struct step *step)
         judge_bool(step, "allowed", false);
         return;
     }
-    if (!limiter_ask(&peer->limiter, step, subtract_to_zero(wait_max_ns, peer->extra_ns), &decision)) return;
+    if (!limiter_step(&peer->limiter, step, subtract_to_zero(wait_max_ns, peer->extra_ns), &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_wait(step, "wait_ns", decision.delay_ns == 0 ? 0 : decision.delay_ns + peer->extra_ns);
     judge_books(peer, step);
@@ -218,7 +218,7 @@ static void try_semaphore(struct peer *peer, struct step *step)
 {
     weir_decision decision;
     step->now.ns = peer->booked_ns;
-    if (!limiter_ask(&peer->limiter, step, 0, &decision)) return;
+    if (!limiter_step(&peer->limiter, step, 0, &decision)) return;
     judge_bool(step, "allowed", weir_allowed(decision));
     judge_bool(step, "never", decision.verdict == WEIR_NEVER);
     judge_wait(step, "wait_ns", decision.delay_ns);

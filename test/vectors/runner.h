@@ -171,7 +171,7 @@ void limiter_open_window(struct limiter *limiter, uint64_t count, uint64_t windo
 void limiter_forget_left(struct limiter *limiter, struct step *step);
 /* Opens a window with nothing counted in it, where none is open; weir opens one for what it counts. */
 void limiter_begin_window(struct limiter *limiter, weir_instant now);
-/* limiter_ask, and any call opens a window. */
+/* limiter_step, and any call opens a window. */
 bool limiter_ask_window(struct limiter *limiter, struct step *step, weir_decision *decision);
 /* A sliding log of which no entry is lost until the peer clears it: */
 void limiter_open_log(struct limiter *limiter, const struct scene *scene, int64_t count, uint64_t window_ns,
@@ -180,7 +180,7 @@ void limiter_open_log(struct limiter *limiter, const struct scene *scene, int64_
 void limiter_clear_log(struct limiter *limiter, uint64_t now_ns, uint64_t age_ns, bool all);
 /* Entered in the order of time, and now not before the last? */
 bool limiter_log_in_order(const struct limiter *limiter, weir_instant now);
-/* weir_decide, and what is entered is entered where the clock is, back or not; and limiter_ask of the same. */
+/* weir_decide, and what is entered is entered where the clock is, back or not; and limiter_step of the same. */
 weir_decision limiter_decide_log(struct limiter *limiter, struct step *step, uint64_t cost);
 bool limiter_ask_log(struct limiter *limiter, struct step *step, weir_decision *decision);
 /* One permit each interval, burst at once, by gcra, exact to the ns at any time: before each question the limit's clock
@@ -197,6 +197,6 @@ void limiter_forget(struct limiter *limiter); /* as if never used */
    judges it and returns true.  If not, the limit is accepted. */
 bool limiter_answered(struct limiter *limiter, struct step *step);
 /* false after a mismatch: the step has no n, or the answer is none. */
-bool limiter_ask(struct limiter *limiter, struct step *step, uint64_t wait_max_ns, weir_decision *decision);
+bool limiter_step(struct limiter *limiter, struct step *step, uint64_t wait_max_ns, weir_decision *decision);
 
 #endif

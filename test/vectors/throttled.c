@@ -20,7 +20,7 @@ static void step_case(void *subject, struct step *step)
 {
     struct limiter *limiter = subject;
     weir_decision decision;
-    if (limiter_answered(limiter, step) || !limiter_ask(limiter, step, 0, &decision)) return;
+    if (limiter_answered(limiter, step) || !limiter_step(limiter, step, 0, &decision)) return;
     const bool never = decision.verdict == WEIR_NEVER;
     if (weir_allowed(decision)) limiter_keep_time(limiter, step->now); /* also when nothing was taken */
     judge_bool(step, "allowed", weir_allowed(decision));

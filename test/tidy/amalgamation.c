@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT
-   A program that has nothing of weir but weir.h and the file that tools/one_file writes: it limits something. */
-#include <stdio.h>
+   A program that has nothing of weir but the two files that tools/amalgamation writes: it limits something. */
+#ifdef WEIR_LATE
+#include <stdlib.h>
+#endif
+#ifdef WEIR_INCLUDED
+#include "weir.c"
+#else
+#include "weir.h"
+#endif
 
-#include <weir/weir.h>
+#include <stdio.h>
 
 int main(void)
 {
