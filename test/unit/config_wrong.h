@@ -86,9 +86,8 @@
     {"colour: red", "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
                     "admin_password, admin_password_file, texts, log, threads, user, group, limits or overrides"},
     {"listen: {respp: 127.0.0.1:1}", "1:10: listen: \"respp\" is not known here; did you mean resp?"},
-    {"listen: {resp: 93470}",
-     "1:16: listen.resp: expected an address; for example localhost:9347, "
-     "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
+    {"listen: {resp: 93470}", "1:16: listen.resp: expected an address; for example localhost:9347, "
+                              "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
     {"listen: {resp: '127.0.0.1:99999'}",
      "1:17: listen.resp: expected an address; for example localhost:9347, "
      "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
@@ -98,9 +97,8 @@
     {"listen: {resp: 'weir.example:9347'}",
      "1:17: listen.resp: expected an address; for example localhost:9347, "
      "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
-    {"listen: {http: '*:80'}",
-     "1:17: listen.http: expected an address; for example localhost:9347, "
-     "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
+    {"listen: {http: '*:80'}", "1:17: listen.http: expected an address; for example localhost:9347, "
+                               "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
     {"listen: {resp: 'unix:weir.sock'}",
      "1:17: listen.resp: expected a path from / with 107 bytes at most; for example unix:/run/weir/weir.sock"},
     {"listen: {unix: 'unix:/weir.sock'}",

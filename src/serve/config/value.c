@@ -235,8 +235,8 @@ static bool value_amount(struct read *read, const struct where *where, const str
 
 bool value_count(struct read *read, const struct where *where, const struct node *value, void *into)
 {
-    return value_amount(read, where, value, amount_count,
-                        "expected a number above 0; for example 10000, 10_000 or 10k", into);
+    return value_amount(read, where, value, amount_count, "expected a number above 0; for example 10000, 10_000 or 10k",
+                        into);
 }
 
 bool value_bytes(struct read *read, const struct where *where, const struct node *value, void *into)

@@ -401,7 +401,7 @@ bool listen_open(struct listener listeners[LISTENERS_MAX], unsigned *count, cons
                  enum session_protocol protocol, unsigned workers, unsigned unix_mode, char problem[LISTEN_PROBLEM_MAX])
 {
     const unsigned before = *count;
-    struct wanted wanted;
+    struct wanted wanted = {.count = 0};
     if (!read_wanted(address, &wanted, problem)) return false;
     const bool opened = wanted.address[0].any.sa_family == AF_UNIX
                             ? open_unix(listeners, count, &wanted.address[0], protocol, unix_mode, problem)
@@ -412,7 +412,7 @@ bool listen_open(struct listener listeners[LISTENERS_MAX], unsigned *count, cons
 
 bool listen_look(const char *address, bool *is_public, char problem[LISTEN_PROBLEM_MAX])
 {
-    struct wanted wanted;
+    struct wanted wanted = {.count = 0};
     const bool understood = read_wanted(address, &wanted, problem);
     *is_public = understood && !is_loopback(&wanted.address[0]); /* both of localhost are, or neither */
     return understood;

@@ -71,8 +71,8 @@ static ssize_t broken_by_tls(const struct secure *secure, char why[SECURE_WHY_MA
     const char *const reason = failure.reason != NULL ? failure.reason : "the server closed the connection";
     const bool ours = strstr(reason, "certificate") != NULL || strstr(reason, "unknown ca") != NULL;
     const char *const what = failure.untrusted ? "its certificate is not trusted"
-                             : ours ? "it does not take our certificate (?cert=FILE&key=FILE in the URL)"
-                                    : "TLS failed";
+                             : ours            ? "it does not take our certificate (?cert=FILE&key=FILE in the URL)"
+                                               : "TLS failed";
     snprintf(why, SECURE_WHY_MAX, "%s: %s", what, reason);
     return -1;
 }
