@@ -47,26 +47,15 @@ endif()
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/serve/*.c")
 list(APPEND sources "${PROJECT_SOURCE_DIR}/src/format/http.c")
-if(WEIR_HAS_TLS) # tls.c and tls_none.c have the same functions, and so have mac.c and mac_none.c
-    list(FILTER sources EXCLUDE REGEX "/(tls|mac)_none\\.c$")
-    if(NOT engine_tls) # else weir_engine brings it
-        list(APPEND sources "${PROJECT_SOURCE_DIR}/src/tls/tls.c")
-    endif()
-else()
-    list(FILTER sources EXCLUDE REGEX "/(tls|mac)\\.c$")
-endif()
-if(WEIR_HAS_ENGINE) # and so have engine.c and engine_none.c
-    list(FILTER sources EXCLUDE REGEX "/engine_none\\.c$")
-else()
-    list(FILTER sources EXCLUDE REGEX "/serve/engine\\.c$")
+weir_either(sources "${WEIR_HAS_TLS}" tls mac)
+if(WEIR_HAS_TLS AND NOT engine_tls) # else weir_engine brings it
+    list(APPEND sources "${PROJECT_SOURCE_DIR}/src/tls/tls.c")
 endif()
 add_library(weir_serve STATIC ${sources} "${PROJECT_BINARY_DIR}/page/live_template.c")
 target_compile_definitions(weir_serve PRIVATE _GNU_SOURCE)
 target_include_directories(weir_serve PRIVATE src "${HTTP_PARSER_INCLUDE}")
-if(WEIR_HAS_ENGINE)
-    target_link_libraries(weir_serve PUBLIC weir_engine)
-endif()
-target_link_libraries(weir_serve PUBLIC weir_inside PkgConfig::libuv PkgConfig::yaml "${HTTP_PARSER_LIBRARY}" m)
+target_link_libraries(weir_serve PUBLIC ${weir_client} weir_inside PkgConfig::libuv PkgConfig::yaml
+    "${HTTP_PARSER_LIBRARY}" m)
 if(WEIR_HAS_TLS)
     target_link_libraries(weir_serve PUBLIC PkgConfig::openssl)
 endif()

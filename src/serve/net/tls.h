@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   The service's certificate, which can be renewed without a connection being lost.
-
-   See tls.c; tls_none.c where it is not built in. */
+   The service's certificate, renewed without a connection being lost; tls_none.c without OpenSSL. */
 #ifndef WEIR_SERVE_NET_TLS_H
 #define WEIR_SERVE_NET_TLS_H
 
