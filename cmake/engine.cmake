@@ -51,6 +51,9 @@ if(openssl_FOUND AND NOT (DEFINED WEIR_TLS AND NOT WEIR_TLS))
     set(engine_tls ON)
 endif()
 weir_either(engine_sources "${engine_tls}" secure)
+if(engine_tls)
+    list(APPEND engine_sources "${PROJECT_SOURCE_DIR}/src/tls/tls.c")
+endif()
 
 # For engines that do not have it yet.
 set(script_source "${PROJECT_BINARY_DIR}/engine/script.c")

@@ -9,6 +9,7 @@
 #include "cli/common/arguments.h"
 #include "cli/common/streams.h"
 #include "harness/loops.h"
+#include "plan/amount.h"
 
 enum { SECTION_GRANT, SECTION_DENY, SECTION_CLOCK, SECTION_PACE, SECTION_TABLE, SECTIONS };
 enum { KEYS_LEAST = 1000, KEYS_MOST = 1000000000, KEYS_USUAL = 1000000, RATE_MOST = 1000000000, ITEM_SIZE = 32 };
@@ -43,7 +44,7 @@ static bool read_list(const char *text, uint64_t *list, int room, int *count)
         if (size == 0 || size >= sizeof item) return false;
         memcpy(item, at, size);
         item[size] = '\0';
-        if (!read_count(item, &list[*count])) return false;
+        if (!amount_count(item, &list[*count])) return false;
         (*count)++;
         at += size;
         if (*at == '\0') return true;
@@ -86,7 +87,7 @@ static bool read_rates(const struct option_row *row, const char *text, void *int
 static bool read_keys(const struct option_row *row, const char *text, void *into)
 {
     uint64_t *keys = into;
-    if (read_count(text, keys) && *keys >= KEYS_LEAST && *keys <= KEYS_MOST) return true;
+    if (amount_count(text, keys) && *keys >= KEYS_LEAST && *keys <= KEYS_MOST) return true;
     trouble("--%s \"%s\": expected a whole number from %d to %d; for example 10M", row->name, text, KEYS_LEAST,
             KEYS_MOST);
     return false;

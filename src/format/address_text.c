@@ -142,6 +142,60 @@ size_t address_read_network(struct slice text, unsigned char bytes[ADDRESS_V6], 
     return *bits >= 0 ? size : 0;
 }
 
+/* From 1 to most. */
+static bool read_kept(struct slice text, int most, int *bits)
+{
+    return read_bits(text, most, bits) && *bits != 0;
+}
+
+const char *address_read_bits(struct slice text, int *bits_v4, int *bits_v6)
+{
+    static const char expected[] = "expected bits of IPv6, 33 to 128, or of both: address/64 or address/24/48";
+    const char *slash = text.size != 0 ? memchr(text.bytes, '/', text.size) : NULL;
+    if (slash == NULL) {
+        if (!read_kept(text, ADDRESS_V6_BITS, bits_v6)) return expected;
+        if (*bits_v6 > ADDRESS_V4_BITS) return NULL;
+        return "one number is bits of IPv6, 33 to 128; for those of IPv4 write both: address/24/48";
+    }
+    if (!read_kept(slice_between(text.bytes, slash), ADDRESS_V4_BITS, bits_v4)) return expected;
+    return read_kept(slice_from(text, (size_t)(slash - text.bytes) + 1), ADDRESS_V6_BITS, bits_v6) ? NULL : expected;
+}
+
+/* ---- where a server listens ---- */
+
+/* What stands before the colon and the port. */
+static bool read_host(struct slice host, struct address_listen *listen)
+{
+    const bool bracketed = host.size > 2 && host.bytes[0] == '[' && host.bytes[host.size - 1] == ']';
+    if (bracketed) host = (struct slice){host.bytes + 1, host.size - 2};
+    listen->kind = host.size == 0 ? ADDRESS_ANY : address_is_localhost(host) ? ADDRESS_LOCALHOST : ADDRESS_IP;
+    if (listen->kind != ADDRESS_IP) return !bracketed;
+    listen->size = slice_has(host, '%') ? 0 : address_read(host, listen->bytes);
+    return listen->size != 0 && slice_has(host, ':') == bracketed;
+}
+
+const char *address_read_listen(struct slice text, struct address_listen *listen)
+{
+    const struct slice local = slice_of("unix:");
+    const bool named = slice_begins(text, local);
+    uint64_t port = 0;
+    size_t colon = text.size;
+    *listen = (struct address_listen){.kind = ADDRESS_LOCALHOST};
+    if (named || slice_begins(text, slice_of("/"))) {
+        listen->kind = ADDRESS_UNIX;
+        listen->path = named ? slice_from(text, local.size) : text;
+        if (slice_begins(listen->path, slice_of("/")) && listen->path.size <= ADDRESS_PATH_MAX) return NULL;
+        return "expected a path from / with 107 bytes at most; for example unix:/run/weir/weir.sock";
+    }
+    while (colon != 0 && text.bytes[colon - 1] != ':') colon--;
+    const bool good = slice_number(slice_from(text, colon), &port) && port <= UINT16_MAX &&
+                      (colon == 0 || read_host((struct slice){text.bytes, colon - 1}, listen));
+    listen->port = (uint16_t)port;
+    if (good) return NULL;
+    return "expected an address; for example localhost:9347, 127.0.0.1:9347, [::1]:9347, :9347 for all addresses, "
+           "unix:/run/weir/weir.sock or none";
+}
+
 /* ---- networks ---- */
 
 static unsigned char mask_of(int kept)

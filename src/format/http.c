@@ -7,6 +7,12 @@
    line, any bytes in the target.  All of that is refused here, and so is a body without one clear length: what one
    reader takes for a request must not be two for another.
 
+   http_parser is archived.  llhttp (Debian 13) can take its place here and in cmake/serve.cmake, nowhere else: its
+   settings go to llhttp_init; returning HPE_PAUSED stops it, and llhttp_get_error_pos says where; a callback that
+   refuses is HPE_USER, not HPE_CB_header_field; only HTTP_REQUEST needs another name.  It refuses most of the above
+   itself, so wrong_byte has to look first for the words to stay, and its lenient flags stay unset.  unit/http and
+   property/http hold all of this.
+
    Reads no byte behind the request, and not more than HTTP_HEAD_MAX to find where its head ends; once bad, it is bad
    with any bytes behind it. */
 #define http_method http_parser_method /* both names are ours, too */
@@ -58,27 +64,13 @@ static int stop(http_parser *parser)
 
 /* ---- headers ---- */
 
-static char lower(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
-
-static bool is_alike(struct slice slice, struct slice other)
-{
-    if (slice.size != other.size) return false;
-    for (size_t i = 0; i < slice.size; i++) {
-        if (lower(slice.bytes[i]) != lower(other.bytes[i])) return false;
-    }
-    return true;
-}
-
 struct slice http_header(const struct http_request *request, const char *name, unsigned *count)
 {
     struct slice value = {"", 0};
     const struct slice wanted = slice_of(name);
     unsigned found = 0;
     for (unsigned i = 0; i < request->header_count; i++) {
-        if (!is_alike(request->header[i].name, wanted)) continue;
+        if (!slice_is_alike(request->header[i].name, wanted)) continue;
         if (found++ == 0) value = request->header[i].value;
     }
     if (count != NULL) *count = found;
@@ -193,7 +185,7 @@ static size_t scheme_size(struct slice target)
     static const char *const schemes[] = {"http://", "https://"};
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         const struct slice scheme = slice_of(schemes[i]);
-        if (target.size >= scheme.size && is_alike((struct slice){target.bytes, scheme.size}, scheme))
+        if (target.size >= scheme.size && slice_is_alike((struct slice){target.bytes, scheme.size}, scheme))
             return scheme.size;
     }
     return 0;
@@ -207,7 +199,7 @@ static bool leave_path(struct http_request *request, struct slice *target)
     while (end < target->size && target->bytes[end] != '/' && target->bytes[end] != '?') end++;
     unsigned hosts;
     const struct slice host = http_header(request, "host", &hosts), named = {target->bytes + scheme, end - scheme};
-    if (scheme == 0 || (hosts != 0 && !is_alike(host, named))) return false;
+    if (scheme == 0 || (hosts != 0 && !slice_is_alike(host, named))) return false;
     *target = slice_from(*target, end);
     return true;
 }
@@ -237,7 +229,7 @@ static enum http_result take_body(struct http_request *request, const http_parse
     http_header(request, "content-length", &lengths);
     const uint64_t size = lengths != 0 ? parser->content_length : 0;
     if (size > HTTP_BODY_MAX) return bad(problem, 413, "expected a body of at most 64 KiB");
-    const bool waits = expectations == 1 && is_alike(expectation, slice_of("100-continue"));
+    const bool waits = expectations == 1 && slice_is_alike(expectation, slice_of("100-continue"));
     if (expectations != 0 && !waits) return bad(problem, 417, "expected no other Expect than 100-continue");
     request->body = (struct slice){arrived.bytes, size};
     if (arrived.size >= size) return HTTP_REQUEST;

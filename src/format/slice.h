@@ -36,6 +36,17 @@ static inline bool slice_is(struct slice slice, struct slice other)
     return slice.size == other.size && (slice.size == 0 || memcmp(slice.bytes, other.bytes, slice.size) == 0);
 }
 
+/* The same but for capital letters of ASCII. */
+static inline bool slice_is_alike(struct slice slice, struct slice other)
+{
+    bool same = slice.size == other.size;
+    for (size_t i = 0; same && i < slice.size; i++) {
+        const char a = slice.bytes[i], b = other.bytes[i];
+        same = a == b || ((a ^ b) == ('a' ^ 'A') && (a | ('a' ^ 'A')) >= 'a' && (a | ('a' ^ 'A')) <= 'z');
+    }
+    return same;
+}
+
 static inline bool slice_begins(struct slice slice, struct slice start)
 {
     if (slice.size < start.size) return false;

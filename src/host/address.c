@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   The bytes of a network address, and this machine's own name.  A host's IPv4 address has the same bytes whether it
-   comes from an IPv4 socket or from an IPv6 socket that serves both; ports, flow labels and scopes do not count. */
+   The bytes of a network address.  A host's IPv4 address has the same bytes whether it comes from an IPv4 socket or
+   from an IPv6 socket that serves both; ports, flow labels and scopes do not count. */
 #include "host/address.h"
 
 #include <netinet/in.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 size_t host_address(const struct sockaddr *address, unsigned char bytes[HOST_ADDRESS_V6])
@@ -24,9 +23,4 @@ size_t host_address(const struct sockaddr *address, unsigned char bytes[HOST_ADD
     const size_t size = mapped ? HOST_ADDRESS_V4 : HOST_ADDRESS_V6;
     memcpy(bytes, v6.sin6_addr.s6_addr + HOST_ADDRESS_V6 - size, size);
     return size;
-}
-
-bool host_is_localhost(const char *name)
-{
-    return strcasecmp(name, "localhost") == 0;
 }

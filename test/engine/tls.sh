@@ -120,10 +120,10 @@ not_read() # WORDS QUERY
     ends 2
     says err "$1"
 }
-not_read "cert /nowhere: no such file" "cert=/nowhere&key=$PWD/client.key"
-not_read "key $PWD/both.key: key values mismatch" "cert=$PWD/client.crt&key=$PWD/both.key"
-not_read "cert $PWD/client.key: no start line" "cert=$PWD/client.key&key=$PWD/client.key"
-not_read "cacert $PWD/client.key: no certificate or crl found" "cacert=$PWD/client.key"
+not_read "cert /nowhere: there is no such file" "cert=/nowhere&key=$PWD/client.key"
+not_read "key $PWD/both.key: it is not that of cert $PWD/client.crt" "cert=$PWD/client.crt&key=$PWD/both.key"
+not_read "cert $PWD/client.key: expected PEM that can be read: no start line" "cert=$PWD/client.key&key=$PWD/client.key"
+not_read "cacert $PWD/client.key: expected PEM that can be read: no certificate or crl found" "cacert=$PWD/client.key"
 openssl rsa -aes128 -passout pass:secret -in client.key -out locked.key >out 2>&1
 not_read "key $PWD/locked.key: " "cert=$PWD/client.crt&key=$PWD/locked.key"
 not_read 'cert=FILE and key=FILE belong together' "cert=$PWD/client.crt"

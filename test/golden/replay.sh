@@ -243,13 +243,13 @@ keys_of addresses.log >out
 printf '%s\n' 192.0.2.77 192.0.2.77 2001:db8:1:2::/64 2001:db8:1:2::/64 'a host' >expected
 same out expected
 what='prefixes'
-keys_of --key client/24,48 addresses.log >out
+keys_of --key client/24/48 addresses.log >out
 printf '%s\n' 192.0.2.0/24 192.0.2.0/24 2001:db8:1::/48 2001:db8:1::/48 'a host' >expected
 same out expected
-keys_of --key client/23,47 addresses.log >out
+keys_of --key client/23/47 addresses.log >out
 printf '%s\n' 192.0.2.0/23 192.0.2.0/23 2001:db8::/47 2001:db8::/47 'a host' >expected
 same out expected
-keys_of --key client/31,63 addresses.log >out
+keys_of --key client/31/63 addresses.log >out
 printf '%s\n' 192.0.2.76/31 192.0.2.76/31 2001:db8:1:2::/63 2001:db8:1:2::/63 'a host' >expected
 same out expected
 keys_of --key client/128 addresses.log >out
@@ -261,7 +261,7 @@ printf '{"time": "2025-11-21T10:00:0%dZ", "client": "\\u009b31m\\u007fq"}\n' 0 0
 if LC_ALL=C grep -q $'\xc2\x9b\|\x7f' out; then fail 'they are printed'; fi
 says out '"\u009b31m\u007fq"'
 what='several fields'
-keys_of --key user,client/16 addresses.log >out
+keys_of --key user,client/16/64 addresses.log >out
 printf '%s\n' 'eve 192.0.0.0/16' 'a b 192.0.0.0/16' '- 2001:db8:1:2::/64' '- 2001:db8:1:2::/64' \
     $'q"\e[31m a host' >expected
 same out expected
@@ -431,7 +431,11 @@ refused 'nowhere: No such file or directory' 1/s log nowhere
 refused '--key nofield: no field "nofield"; expected one of remote_addr,' 1/s --key nofield log
 refused '--cost nofield: no field "nofield"' 1/s --cost nofield log
 refused '--key "remote_addr/0": expected bits' 1/s --key remote_addr/0 log
-refused '--key "remote_addr/33,64": expected bits' 1/s --key remote_addr/33,64 log
+refused '--key "remote_addr/33/64": expected bits' 1/s --key remote_addr/33/64 log
+refused '--key "remote_addr/24": one number is bits of IPv6, 33 to 128; for those of IPv4 write both: address/24/48' \
+    1/s --key remote_addr/24 log
+refused '--key "remote_addr/24,48": for bits of IPv4 and IPv6 write address/24/48' 1/s --key remote_addr/24,48 log
+refused '--key "a/64,48,b": for bits of IPv4 and IPv6 write address/24/48' 1/s --key a/64,48,b log
 refused '--key "a,,b": expected a field' 1/s --key a,,b log
 refused '--key remote_addr: no field' 1/s --format '[$time_local]' log
 refused '--format: unknown format "apache"' 1/s --format apache log
@@ -441,7 +445,7 @@ refused 'replay: --charge is for one limit; leave out --or' 1/s --or 2/s -F $cha
 refused 'replay: --charge follows a file, not standard input' 1/s -F $charge
 refused 'replay: --charge follows a file, not standard input' 1/s -F $charge log -
 refused 'replay: --charge: without --charge-limit the key is one field' 1/s -F $charge --key remote_addr,host log
-refused 'replay: --charge: without --charge-limit the key is one field' 1/s -F $charge --key remote_addr/24 log
+refused 'replay: --charge: without --charge-limit the key is one field' 1/s -F $charge --key remote_addr/24/48 log
 refused 'replay: --charge: without --charge-limit the key is one field' 1/s -F $charge --key none log
 refused '--charge-limit "5/s": expected the name of a limit' 1/s -F $charge --charge-limit 5/s log
 refused '--charge-limit "": expected the name of a limit' 1/s -F $charge --charge-limit '' log

@@ -76,7 +76,7 @@ silent told
 
 # ---- keys of a limit with a name: what /auth makes of the same fields ----
 : >log
-start_replay log 100/day -F --cost permits --key tenant,remote_addr/24,48 --charge "$url" --charge-limit api
+start_replay log 100/day -F --cost permits --key tenant,remote_addr/24/48 --charge "$url" --charge-limit api
 line 'a,b\c' 192.0.2.1 7 >>log
 wait_for 'a comma in a key' peek_leaves 93 'a,b\c' 192.0.2.1
 line acme 2001:db8::1 3 >>log # the service cuts it, not --key

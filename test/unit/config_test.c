@@ -205,6 +205,8 @@ static void other_spellings(void **state)
         "limits: {}\noverrides: {}\n",
         "listen: {resp: none, http: ':0', idle: 1s}\n",
         "listen: {resp: 'localhost:9347'}\n",
+        "listen: {resp: 9347, http: 'unix:/run/weir/http.sock', idle: 1.5min}\n",
+        "table: {keys: 1.5k, wide_memory: 1.5GiB, settle: 1.5h}\n",
         "overrides: {a: {b: 1/h}}\nlimits: {a: 1/s}\n",
         "domain: a\n",
         "%YAML 1.2\n---\nthreads: 64\n...\n",

@@ -86,14 +86,23 @@
     {"colour: red", "1:1: \"colour\" is not known here; expected listen, table, engine, password, password_file, "
                     "admin_password, admin_password_file, texts, log, threads, user, group, limits or overrides"},
     {"listen: {respp: 127.0.0.1:1}", "1:10: listen: \"respp\" is not known here; did you mean resp?"},
-    {"listen: {resp: 9347}", "1:16: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
-                             "localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
-    {"listen: {resp: '127.0.0.1:99999'}", "1:17: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; "
-                                          "for example localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
-    {"listen: {resp: '::1:9347'}", "1:17: listen.resp: expected ADDRESS:PORT, :PORT for all addresses, or none; for "
-                                   "example localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
-    {"listen: {http: '*:80'}", "1:17: listen.http: expected ADDRESS:PORT, :PORT for all addresses, or none; for "
-                               "example localhost:9347, 127.0.0.1:9347 or [::1]:9347"},
+    {"listen: {resp: 93470}", "1:16: listen.resp: expected an address; for example localhost:9347, "
+                              "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
+    {"listen: {resp: '127.0.0.1:99999'}",
+     "1:17: listen.resp: expected an address; for example localhost:9347, "
+     "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
+    {"listen: {resp: '::1:9347'}",
+     "1:17: listen.resp: expected an address; for example localhost:9347, "
+     "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
+    {"listen: {resp: 'weir.example:9347'}",
+     "1:17: listen.resp: expected an address; for example localhost:9347, "
+     "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
+    {"listen: {http: '*:80'}", "1:17: listen.http: expected an address; for example localhost:9347, "
+                               "127.0.0.1:9347, [::1]:9347, :9347 for all addresses, unix:/run/weir/weir.sock or none"},
+    {"listen: {resp: 'unix:weir.sock'}",
+     "1:17: listen.resp: expected a path from / with 107 bytes at most; for example unix:/run/weir/weir.sock"},
+    {"listen: {unix: 'unix:/weir.sock'}",
+     "1:17: listen.unix: expected a path from / with 107 bytes at most; for example /run/weir/weir.sock"},
     {"listen: {unix_mode: 0999}",
      "1:21: listen.unix_mode: expected a mode in octal digits, to read and write; for example \"0660\""},
     {"listen: {unix_mode: \"0770\"}",

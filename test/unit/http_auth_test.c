@@ -96,6 +96,7 @@ static void peek(void **state)
     struct client *client = client_open();
     const char *query = "?limit=1/min%20burst=2&key=a&peek=1", *taking = "?limit=1/min%20burst=2&key=a";
     for (int i = 0; i < 3; i++) check(client, query, "", 200, "RateLimit: \"default\";r=2\r\n");
+    check(client, "?limit=1/min%20burst=2&key=b&peek=true", "", 200, "\"default\";r=2\r\n");
     check(client, "?limit=1/min%20burst=2&key=a&peek=0", "", 200, "\"default\";r=1;t=60\r\n");
     check(client, query, "X-Weir-Peek: 0\r\n", 200, "\"default\";r=1;t=60\r\n");
     check(client, taking, "X-Weir-Peek: 1\r\n", 200, "\"default\";r=0;t=60\r\n"); /* takes: no header says it */
@@ -104,12 +105,12 @@ static void peek(void **state)
     client->now_ns += UINT64_C(60) * 1000000000;
     for (int i = 0; i < 3; i++) check(client, query, "", 200, "\"default\";r=1;t=60\r\n"); /* refusals owe nothing */
     check(client, "?limit=none&key=a&peek=1", "", 403, "not allowed\n");
-    static const char *const wrong[] = {"", "2", "true", "01"};
+    static const char *const wrong[] = {"", "2", "yes", "01"};
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         char asked[64];
         snprintf(asked, sizeof asked, "?limit=1/h&key=a&peek=%s", wrong[i]);
         check(client, asked, "", 400, "\"field\":\"peek\"");
-        assert_non_null(strstr(client->answers, "expected 1, to take nothing, or 0"));
+        assert_non_null(strstr(client->answers, "expected true or false; true takes nothing"));
     }
     client_close(client);
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/reader.h"
+#include "plan/amount.h"
 #include "plan/words.h"
 
 #ifndef WEIR_PROGRAM
@@ -169,36 +169,18 @@ int trouble(const char *format, ...)
     return STATUS_TROUBLE;
 }
 
-/* A number with a word behind it, as in the text of a limit. */
-static bool read_amount(const char *text, uint64_t (*factor_of)(const char *, size_t), bool bare, uint64_t *value)
-{
-    weir_error error = {0};
-    struct reader reader = {.text = text, .error = &error};
-    struct decimal number;
-    const char *start;
-    if (!reader_number(&reader, &number, "")) return false;
-    const size_t size = reader_word(&reader, &start);
-    const uint64_t factor = size == 0 && bare ? 1 : factor_of(start, size);
-    return factor != 0 && reader.text[reader.at] == '\0' && reader_whole(&reader, 0, number, factor, value, "");
-}
-
 bool argument_time(const struct option_row *row, const char *value, void *into)
 {
-    if (read_amount(value, words_find_period, false, into)) return true;
+    if (amount_time(value, into)) return true;
     trouble("--%s \"%s\": expected a time; for example 500ms, 10s or 5min", row->name, value);
     return false;
-}
-
-bool read_count(const char *text, uint64_t *count)
-{
-    return read_amount(text, words_find_suffix, true, count);
 }
 
 bool argument_count(const struct option_row *row, const char *value, void *into)
 {
     uint64_t *count = into;
     const uint64_t most = row->most != 0 ? row->most : UINT64_MAX - 1;
-    if (read_count(value, count) && *count != 0 && *count <= most) return true;
+    if (amount_count(value, count) && *count != 0 && *count <= most) return true;
     trouble("--%s \"%s\": expected a whole number from 1 to %llu", row->name, value, (unsigned long long)most);
     return false;
 }

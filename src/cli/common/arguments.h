@@ -76,9 +76,6 @@ int trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Of a value that is none of the row's words; returns false. */
 bool argument_wrong_word(const struct option_row *row, const char *value);
 
-/* 1000, 100k, 1M; prints nothing. */
-bool read_count(const char *text, uint64_t *count);
-
 /* Prints what is wrong with the text of a limit, with the place pointed at; returns STATUS_TROUBLE. */
 int limit_trouble(const char *text, const weir_error *error);
 

@@ -28,9 +28,9 @@ static const uint64_t DURATION_MAX_NS = UINT64_C(30) * 86400 * REPLAY_SECOND_NS;
 static void no_memory(struct replay *replay)
 {
     progress_clear(replay);
-    replay->status =
-        trouble("replay: no memory for %u clients; group more of them under one key, for example --key remote_addr/24",
-                replay->clients.count);
+    replay->status = trouble("replay: no memory for %u clients; group more of them under one key, for example --key "
+                             "remote_addr/24/48",
+                             replay->clients.count);
 }
 
 static void malformed(struct replay *replay, size_t column, const char *message)

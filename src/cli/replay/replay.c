@@ -67,7 +67,7 @@ static bool read_or(const struct option_row *row, const char *value, void *into)
 
 static const struct option_row option_rows[] = {
     {"or", 0, "LIMIT", "also try this limit, side by side", read_or, .at = 0},
-    {"key", 'k', "FIELD", "the client: FIELD[/BITS][,FIELD]..., or none for all together (the address)", argument_text,
+    {"key", 'k', "FIELD", "the client: FIELD[/BITS[/BITS]][,FIELD]..., or none for all (the address)", argument_text,
      AT(key)},
     {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)", argument_text, AT(cost)},
     {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)", argument_text,
@@ -502,7 +502,7 @@ const struct command *replay_command(void)
         .synopsis = "LIMIT [--or LIMIT]... [OPTION]... [LOG]...",
         .summary = "show what limits would have done to the traffic of an access log",
         .details = "  weir replay '10/s burst=20' --or '5/s burst=10' access.log\n"
-                   "  weir replay 100/min --key remote_addr/24,48 access.log.1.gz access.log\n"
+                   "  weir replay 100/min --key remote_addr/24/48 access.log.1.gz access.log\n"
                    "  weir replay '10r/s burst=20 nodelay' --format '$remote_addr $msec $request_time' access.log\n"
                    "  weir replay 1GB/h --cost body_bytes_sent --html report.html access.log\n"
                    "  weir replay '5/s burst=10' access.log --fail-above 1% -q\n"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/common/signals.h"
+#include "plan/amount.h"
 
 enum { STATUS_TRY_LATER = 75, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_MAX = 255 };
 enum { STATUS_USUAL = -1 };
@@ -27,7 +28,7 @@ static bool read_wait(const struct option_row *row, const char *value, void *int
 static bool read_status(const struct option_row *row, const char *value, void *into)
 {
     uint64_t number;
-    if (!read_count(value, &number) || number > STATUS_MAX) {
+    if (!amount_count(value, &number) || number > STATUS_MAX) {
         trouble("--%s \"%s\": expected a whole number from 0 to %d", row->name, value, STATUS_MAX);
         return false;
     }

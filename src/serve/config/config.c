@@ -15,23 +15,13 @@
 #include "format/address_text.h"
 #include "serve/config/parts.h"
 
-enum { UNIX_PATH_MAX = 107, PORT_DIGITS = 5, PORT_MAX = 65535, MODE_DIGITS = 4, HOST_NAME_MAX_BYTES = 253 };
+enum { MODE_DIGITS = 4, HOST_NAME_MAX_BYTES = 253 };
 static const uint64_t CONNECTIONS_MAX = 1000000;
 static const uint64_t KEYS_MAX = UINT64_C(1) << 34;
 static const uint64_t WIDE_LEAST = UINT64_C(1) << 20, WIDE_MOST = UINT64_C(1) << 44;
 static const uint64_t SECOND_NS = 1000000000;
 
 /* ---- single settings ---- */
-
-static bool is_port(struct slice text)
-{
-    unsigned value = 0;
-    for (size_t i = 0; i < text.size && i <= PORT_DIGITS; i++) {
-        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
-        value = value * 10 + (unsigned)(text.bytes[i] - '0');
-    }
-    return text.size != 0 && text.size <= PORT_DIGITS && value <= PORT_MAX;
-}
 
 static bool is_host_name(struct slice text)
 {
@@ -52,25 +42,24 @@ static bool is_host(struct slice text)
     return address_read((struct slice){text.bytes + 1, text.size - 2}, bytes) != 0;
 }
 
+/* As --resp and --http read it. */
 static bool read_listen_address(struct read *read, const struct where *where, const struct node *value, void *into)
 {
-    static const char expected[] = "expected ADDRESS:PORT, :PORT for all addresses, or none; for example "
-                                   "localhost:9347, 127.0.0.1:9347 or [::1]:9347";
-    if (!value_is_text(read, where, value, expected)) return false;
-    const struct slice text = value->text;
-    size_t colon = text.size;
-    while (colon != 0 && text.bytes[colon - 1] != ':') colon--;
-    const bool good = colon != 0 && is_port(slice_from(text, colon)) && is_host((struct slice){text.bytes, colon - 1});
-    if (!good && !slice_is(text, slice_of("none"))) return value_wrong(read, where, value, expected);
-    return value_text(read, where, value, into);
+    struct address_listen listen;
+    const char *problem = value->kind != NODE_TEXT || !slice_is(value->text, slice_of("none"))
+                              ? address_read_listen(value->text, &listen)
+                              : NULL;
+    return problem != NULL ? value_wrong(read, where, value, problem) : value_text(read, where, value, into);
 }
 
 static bool read_unix(struct read *read, const struct where *where, const struct node *value, void *into)
 {
-    static const char expected[] = "expected a path of at most 107 bytes; for example /run/weir/weir.sock";
-    if (!value_is_text(read, where, value, expected)) return false;
-    if (value->text.size > UNIX_PATH_MAX) return value_wrong(read, where, value, expected);
-    return value_text(read, where, value, into);
+    struct address_listen listen;
+    const char *problem = address_read_listen(value->text, &listen);
+    if (problem == NULL && listen.kind == ADDRESS_UNIX && listen.path.bytes == value->text.bytes)
+        return value_text(read, where, value, into);
+    return value_wrong(read, where, value,
+                       "expected a path from / with 107 bytes at most; for example /run/weir/weir.sock");
 }
 
 static bool read_mode(struct read *read, const struct where *where, const struct node *value, void *into)

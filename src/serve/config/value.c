@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/words.h"
+#include "plan/amount.h"
 #include "serve/config/parts.h"
 #include "share/hash.h"
 
@@ -226,59 +226,26 @@ bool value_bool(struct read *read, const struct where *where, const struct node 
     return true;
 }
 
-/* Digits, "_" between them, and the letters behind: a factor.  false: it is none, or too large for 64 bits. */
-static bool read_number(struct slice text, uint64_t *number, struct slice *letters)
+/* A number above 0, as it is read everywhere. */
+static bool value_amount(struct read *read, const struct where *where, const struct node *value,
+                         bool (*amount)(const char *, uint64_t *), const char *expected, uint64_t *number)
 {
-    size_t at = 0;
-    *number = 0;
-    for (; at < text.size && ((text.bytes[at] >= '0' && text.bytes[at] <= '9') || (at != 0 && text.bytes[at] == '_'));
-         at++) {
-        if (text.bytes[at] == '_') continue;
-        const uint64_t digit = (uint64_t)(text.bytes[at] - '0');
-        if (*number > (UINT64_MAX - digit) / 10) return false;
-        *number = *number * 10 + digit;
-    }
-    *letters = slice_from(text, at);
-    return at != 0;
-}
-
-static bool times(uint64_t *number, uint64_t factor)
-{
-    if (factor == 0 || *number > UINT64_MAX / factor) return false;
-    *number *= factor;
-    return *number != 0;
+    if (!value_is_text(read, where, value, expected)) return false;
+    return amount(value->text.bytes, number) && *number != 0 ? true : value_wrong(read, where, value, expected);
 }
 
 bool value_count(struct read *read, const struct where *where, const struct node *value, void *into)
 {
-    static const char expected[] = "expected a number above 0; for example 10000, 10_000 or 10k";
-    struct slice letters;
-    uint64_t *number = into;
-    if (!value_is_text(read, where, value, expected)) return false;
-    if (!read_number(value->text, number, &letters)) return value_wrong(read, where, value, expected);
-    const uint64_t factor = letters.size != 0 ? words_find_suffix(letters.bytes, letters.size) : 1;
-    return times(number, factor) ? true : value_wrong(read, where, value, expected);
+    return value_amount(read, where, value, amount_count, "expected a number above 0; for example 10000, 10_000 or 10k",
+                        into);
 }
 
 bool value_bytes(struct read *read, const struct where *where, const struct node *value, void *into)
 {
-    static const char expected[] = "expected a size in bytes; for example 256MiB";
-    struct slice letters;
-    uint64_t *number = into;
-    if (!value_is_text(read, where, value, expected)) return false;
-    if (!read_number(value->text, number, &letters)) return value_wrong(read, where, value, expected);
-    if (letters.size != 0 && letters.bytes[letters.size - 1] == 'B') letters.size--;
-    const uint64_t factor = letters.size != 0 ? words_find_suffix(letters.bytes, letters.size) : 1;
-    return times(number, factor) ? true : value_wrong(read, where, value, expected);
+    return value_amount(read, where, value, amount_bytes, "expected a size in bytes; for example 256MiB", into);
 }
 
 bool value_time(struct read *read, const struct where *where, const struct node *value, void *into)
 {
-    static const char expected[] = "expected a time; for example 30s or 5min";
-    struct slice letters;
-    uint64_t *number = into;
-    if (!value_is_text(read, where, value, expected)) return false;
-    if (!read_number(value->text, number, &letters)) return value_wrong(read, where, value, expected);
-    return times(number, words_find_period(letters.bytes, letters.size)) ? true
-                                                                         : value_wrong(read, where, value, expected);
+    return value_amount(read, where, value, amount_time, "expected a time; for example 30s or 5min", into);
 }

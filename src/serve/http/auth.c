@@ -217,16 +217,12 @@ static bool find_costs(struct asking *asking, struct costs *costs)
 static bool find_options(struct asking *asking, struct call *call)
 {
     struct exchange *exchange = asking->exchange;
-    struct slice peek;
     const struct slice status = in_query(asking, "status");
     if (slice_is(status, slice_of("403"))) exchange->flags |= HTTP_AS_403;
     else if (status.size != 0 && !slice_is(status, slice_of("429")))
         return bad(exchange, "status", "expected 403 or 429");
-    const bool says_peek = query_says(asking, "peek", &peek);
-    call->peek = slice_is(peek, slice_of("1"));
-    if (says_peek && !call->peek && !slice_is(peek, slice_of("0")))
-        return bad(exchange, "peek", "expected 1, to take nothing, or 0");
-    return fields_headers(exchange, fields_find(&asking->query, "headers"));
+    return fields_peek(exchange, fields_find(&asking->query, "peek"), &call->peek) &&
+           fields_headers(exchange, fields_find(&asking->query, "headers"));
 }
 
 void auth_route(struct exchange *exchange)

@@ -43,7 +43,7 @@ static bool is_type(struct slice value, const char *type)
 {
     size_t size = 0;
     while (size < value.size && value.bytes[size] != ';' && value.bytes[size] != ' ') size++;
-    return gate_same((struct slice){value.bytes, size}, type);
+    return slice_is_alike((struct slice){value.bytes, size}, slice_of(type));
 }
 
 bool fields_of_body(struct exchange *exchange, struct fields *fields)
@@ -123,6 +123,18 @@ bool fields_headers(struct exchange *exchange, const struct field *field)
     else if (field->kind == FIELD_TEXT && slice_is(field->value, slice_of("none"))) exchange->flags |= HTTP_NO_HEADERS;
     else return bad(exchange, "headers", "expected x, for X-RateLimit-* too, or none");
     return true;
+}
+
+bool fields_peek(struct exchange *exchange, const struct field *field, bool *peek)
+{
+    static const char *const yes[] = {"true", "1"}, *const no[] = {"false", "0"};
+    *peek = false;
+    if (field == NULL) return true;
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
+        if (slice_is(field->value, slice_of(yes[i]))) *peek = true;
+        if (*peek || slice_is(field->value, slice_of(no[i]))) return true;
+    }
+    return bad(exchange, "peek", "expected true or false; true takes nothing");
 }
 
 /* ---- asking ---- */

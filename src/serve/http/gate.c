@@ -7,6 +7,7 @@
    is its client's, has to show that it is a proxy.
 
    A refusal does not say how much of a password was right. */
+#include "format/address_text.h"
 #include "serve/http/parts.h"
 #include "serve/protocols.h"
 
@@ -34,25 +35,12 @@ static const struct known known_headers[KNOWN_COUNT] = {
     [KNOWN_PASSWORD] = {15, "x-weir-password"},
 };
 
-static unsigned small(char c)
-{
-    const unsigned byte = (unsigned char)c;
-    return byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte;
-}
-
-bool gate_same(struct slice slice, const char *name)
-{
-    size_t i = 0;
-    while (i < slice.size && name[i] != '\0' && small(slice.bytes[i]) == (unsigned char)name[i]) i++;
-    return i == slice.size && name[i] == '\0';
-}
-
 static unsigned known_of(struct slice name)
 {
     unsigned i = 0;
     while (i < KNOWN_COUNT && known_headers[i].size < name.size) i++;
     while (i < KNOWN_COUNT && known_headers[i].size == name.size) {
-        if (gate_same(name, known_headers[i].name)) return i;
+        if (slice_is_alike(name, (struct slice){known_headers[i].name, known_headers[i].size})) return i;
         i++;
     }
     return KNOWN_COUNT;
@@ -73,9 +61,7 @@ void gate_gather(struct exchange *exchange)
 
 static bool same_host(struct slice a, struct slice b)
 {
-    bool same = a.size == b.size && a.size != 0;
-    for (size_t i = 0; same && i < a.size; i++) same = small(a.bytes[i]) == small(b.bytes[i]);
-    return same;
+    return a.size != 0 && slice_is_alike(a, b);
 }
 
 static bool all_of(struct slice slice, const char *bytes)
@@ -106,7 +92,7 @@ static bool is_address(struct slice host)
 
 static bool is_allowed(const struct service *service, struct slice host)
 {
-    if (is_address(host) || gate_same(host, "localhost")) return true;
+    if (is_address(host) || address_is_localhost(host)) return true;
     for (unsigned i = 0; i < service->host_count; i++) {
         if (same_host(host, slice_of(service->hosts[i]))) return true;
     }
@@ -146,7 +132,7 @@ bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
     const unsigned times = exchange->times[KNOWN_ORIGIN];
     const struct slice own = exchange->header[KNOWN_HOST], origin = exchange->header[KNOWN_ORIGIN];
     const bool alike = times == 0 || (times == 1 && same_host(host_of_origin(origin), own));
-    if (alike && !gate_same(exchange->header[KNOWN_SITE], "cross-site")) return true;
+    if (alike && !slice_is_alike(exchange->header[KNOWN_SITE], slice_of("cross-site"))) return true;
     *refusal = (struct refusal){
         .status = 403,
         .field = times != 0 ? "Origin" : "Sec-Fetch-Site",
@@ -159,7 +145,7 @@ bool gate_origin(const struct exchange *exchange, struct refusal *refusal)
 static bool begins_same(struct slice slice, const char *name)
 {
     const size_t size = strlen(name);
-    return slice.size >= size && gate_same((struct slice){slice.bytes, size}, name);
+    return slice.size >= size && slice_is_alike((struct slice){slice.bytes, size}, slice_of(name));
 }
 
 /* Only what asks on behalf of somebody sets these.  A page on the web can have its reader's browser ask /auth by an
@@ -169,10 +155,10 @@ static bool is_of_proxy(struct slice name)
 {
     static const char *const forwarded[] = {"x-forwarded-method", "x-forwarded-uri", "x-original-method",
                                             "x-original-uri"};
-    if (name.size == 0 || small(name.bytes[0]) != 'x') return false;
+    if (name.size == 0 || (name.bytes[0] | ('x' ^ 'X')) != 'x') return false;
     if (begins_same(name, "x-weir-")) return true;
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++) {
-        if (gate_same(name, forwarded[i])) return true;
+        if (slice_is_alike(name, slice_of(forwarded[i]))) return true;
     }
     return false;
 }
@@ -236,11 +222,11 @@ static enum access_role role_of_authorization(const struct access *access, struc
 {
     const struct slice scheme = {authorization.bytes, 6};
     char decoded[PASSWORD_MAX];
-    if (authorization.size > 7 && authorization.bytes[6] == ' ' && gate_same(scheme, "bearer")) {
+    if (authorization.size > 7 && authorization.bytes[6] == ' ' && slice_is_alike(scheme, slice_of("bearer"))) {
         return access_role(access, without_blanks(slice_from(authorization, 7)));
     }
     if (authorization.size > 6 && authorization.bytes[5] == ' ' &&
-        gate_same((struct slice){scheme.bytes, 5}, "basic")) {
+        slice_is_alike((struct slice){scheme.bytes, 5}, slice_of("basic"))) {
         return access_role(access, behind_colon(base64(without_blanks(slice_from(authorization, 6)), decoded)));
     }
     return ACCESS_NOBODY;

@@ -64,9 +64,6 @@ struct refusal {
 
 void gate_gather(struct exchange *exchange);
 
-/* ASCII letters are the same in both cases; name in small ones. */
-bool gate_same(struct slice slice, const char *name);
-
 /* Each says what is wrong where it answers false, *refusal being filled. */
 bool gate_host(const struct exchange *exchange, struct refusal *refusal);
 bool gate_origin(const struct exchange *exchange, struct refusal *refusal);
@@ -114,6 +111,7 @@ struct costs {
 };
 bool fields_costs(struct exchange *exchange, const struct field *field, const char *name, struct costs *costs);
 bool fields_headers(struct exchange *exchange, const struct field *field); /* NULL is fine: none */
+bool fields_peek(struct exchange *exchange, const struct field *field, bool *peek);
 
 /* Queues it; answered in its place. */
 void fields_ask(struct exchange *exchange, struct call *call, const struct costs *costs);

@@ -151,18 +151,6 @@ static bool only_known(struct exchange *exchange, const struct fields *fields, c
     return true;
 }
 
-static bool peek_of(struct exchange *exchange, const struct field *field, bool *peek)
-{
-    static const char *const yes[] = {"true", "1"}, *const no[] = {"false", "0"};
-    *peek = false;
-    if (field == NULL) return true;
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
-        if (slice_is(field->value, slice_of(yes[i]))) *peek = true;
-        if (*peek || slice_is(field->value, slice_of(no[i]))) return true;
-    }
-    return bad(exchange, "peek", "expected true or false");
-}
-
 static void ask_route(struct exchange *exchange, bool charge)
 {
     static const char *const known[] = {"limit", "key", "cost", "peek", "headers", NULL};
@@ -175,7 +163,7 @@ static void ask_route(struct exchange *exchange, bool charge)
     if (!only_known(exchange, &fields, charge ? known_of_charge : known, call.policy_limit)) return;
     const struct field *cost = fields_find(&fields, "cost");
     if (cost != NULL && !fields_costs(exchange, cost, "cost", &costs)) return;
-    if (!charge && !peek_of(exchange, fields_find(&fields, "peek"), &call.peek)) return;
+    if (!charge && !fields_peek(exchange, fields_find(&fields, "peek"), &call.peek)) return;
     if (fields_headers(exchange, fields_find(&fields, "headers"))) fields_ask(exchange, &call, &costs);
 }
 

@@ -96,10 +96,10 @@ static void put_or_keep(struct conn *conn, struct slice bytes)
 
 static void put_encrypted(struct conn *conn)
 {
-    char piece[TLS_PIECE];
-    for (size_t size; (size = tls_take(conn->tls, piece, sizeof piece)) != 0;) {
-        put_or_keep(conn, (struct slice){piece, size});
-    }
+    const struct slice bytes = tls_pending(conn->tls);
+    if (bytes.size == 0) return;
+    put_or_keep(conn, bytes);
+    tls_sent(conn->tls, bytes.size);
 }
 
 void conn_send(void *sender, struct session *session, struct slice bytes)
@@ -111,7 +111,7 @@ void conn_send(void *sender, struct session *session, struct slice bytes)
         put_or_keep(conn, bytes);
         return;
     }
-    if (!conn->dead && !tls_write(conn->tls, bytes)) lose(conn);
+    if (!conn->dead && tls_write(conn->tls, bytes) != TLS_BYTES) lose(conn);
     put_encrypted(conn);
 }
 
@@ -516,7 +516,7 @@ static bool open_tls(struct conn *conn)
 {
     struct tls *tls = conn->worker->shared->tls;
     if (tls == NULL || conn->session.local) return true;
-    conn->tls = tls_session_open(tls);
+    conn->tls = tls_accept(tls);
     return conn->tls != NULL;
 }
 

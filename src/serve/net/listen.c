@@ -5,7 +5,6 @@
    port; a Unix socket that nobody listens on is replaced, any other file is left alone. */
 #include "serve/net/listen.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -18,14 +17,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/address.h"
+#include "format/address_text.h"
 
 enum {
     BACKLOG = 4096,
     WANTED_MAX = 2,
     PORT_TRIES = 100,
     UNIX_MODE = 0660,
-    PORT_MAX = 65535,
     INHERITED_FIRST = 3,
     SOCKET_TYPE = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK
 };
@@ -36,6 +34,8 @@ union address {
     struct sockaddr_in6 v6;
     struct sockaddr_un local;
 };
+
+_Static_assert(sizeof((struct sockaddr_un *)0)->sun_path > ADDRESS_PATH_MAX, "and a NUL behind it");
 
 /* What a text means.  Of localhost, ::1 is left out where the system does not have it. */
 struct wanted {
@@ -55,14 +55,6 @@ static bool __attribute__((format(printf, 2, 3))) say(char problem[LISTEN_PROBLE
 
 /* ---- the text of an address ---- */
 
-static bool read_port(const char *text, in_port_t *port)
-{
-    uint64_t number;
-    if (!slice_number(slice_of(text), &number) || number > PORT_MAX) return false;
-    *port = htons((uint16_t)number);
-    return true;
-}
-
 static union address v4_at(uint32_t host, in_port_t port)
 {
     return (union address){.v4 = {.sin_family = AF_INET, .sin_port = port, .sin_addr = {htonl(host)}}};
@@ -78,38 +70,34 @@ static struct wanted localhost_at(in_port_t port)
     return (struct wanted){{v4_at(INADDR_LOOPBACK, port), v6_at(in6addr_loopback, port)}, 2, true};
 }
 
-static bool read_host(const char *host, bool braced, in_port_t port, struct wanted *wanted)
+static union address ip_at(const struct address_listen *listen, in_port_t port)
 {
-    struct in_addr v4;
     struct in6_addr v6;
+    uint32_t v4;
+    memcpy(&v6, listen->bytes, sizeof v6);
+    memcpy(&v4, listen->bytes, sizeof v4);
+    return listen->size == ADDRESS_V4 ? v4_at(ntohl(v4), port) : v6_at(v6, port);
+}
+
+static union address unix_at(struct slice path)
+{
+    union address address = {.local = {.sun_family = AF_UNIX}};
+    memcpy(address.local.sun_path, path.bytes, path.size);
+    return address;
+}
+
+static bool read_wanted(const char *text, struct wanted *wanted, char problem[LISTEN_PROBLEM_MAX])
+{
+    struct address_listen listen;
+    const char *const expected = address_read_listen(slice_of(text), &listen);
+    const in_port_t port = htons(listen.port);
+    if (expected != NULL) return say(problem, "\"%.120s\": %s", text, expected);
     *wanted = (struct wanted){.count = 1};
-    if (!braced && host_is_localhost(host)) *wanted = localhost_at(port);
-    else if (!braced && host[0] == '\0') wanted->address[0] = v6_at(in6addr_any, port);
-    else if (!braced && inet_pton(AF_INET, host, &v4) == 1) wanted->address[0] = v4_at(ntohl(v4.s_addr), port);
-    else if (braced && inet_pton(AF_INET6, host, &v6) == 1) wanted->address[0] = v6_at(v6, port);
-    else return false;
+    if (listen.kind == ADDRESS_LOCALHOST) *wanted = localhost_at(port);
+    else if (listen.kind == ADDRESS_ANY) wanted->address[0] = v6_at(in6addr_any, port);
+    else if (listen.kind == ADDRESS_IP) wanted->address[0] = ip_at(&listen, port);
+    else wanted->address[0] = unix_at(listen.path);
     return true;
-}
-
-/* [HOST]:PORT, HOST:PORT, :PORT, or PORT of localhost. */
-static bool read_tcp(const char *text, struct wanted *wanted)
-{
-    char host[64];
-    in_port_t port;
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL) return read_port(text, &port) && read_host("localhost", false, port, wanted);
-    const bool braced = text[0] == '[' && colon > text + 1 && colon[-1] == ']';
-    const struct slice inside = slice_between(text + braced, colon - braced);
-    if (inside.size >= sizeof host) return false;
-    memcpy(host, inside.bytes, inside.size);
-    host[inside.size] = '\0';
-    return read_port(colon + 1, &port) && read_host(host, braced, port, wanted);
-}
-
-static const char *unix_path(const char *text)
-{
-    if (text[0] == '/') return text;
-    return strncmp(text, "unix:", 5) == 0 ? text + 5 : NULL;
 }
 
 static bool is_loopback(const union address *address)
@@ -122,18 +110,28 @@ static bool is_loopback(const union address *address)
            (memcmp(v6, mapped, sizeof mapped) == 0 && v6[12] == 127);
 }
 
+/* The digits of the address, without its port. */
+static struct slice write_ip(const union address *address, char memory[ADDRESS_TEXT_MAX])
+{
+    const bool v4 = address->any.sa_family == AF_INET;
+    const void *const at = v4 ? (const void *)&address->v4.sin_addr : &address->v6.sin6_addr;
+    const size_t size = v4 ? ADDRESS_V4 : ADDRESS_V6;
+    struct bytes out = {memory, 0, ADDRESS_TEXT_MAX, false};
+    address_write(&out, at, size, (int)size * 8);
+    return bytes_slice(&out);
+}
+
 static void write_address(const union address *address, char text[LISTEN_TEXT_MAX])
 {
-    char host[INET6_ADDRSTRLEN] = "";
-    if (address->any.sa_family == AF_INET) {
-        inet_ntop(AF_INET, &address->v4.sin_addr, host, sizeof host);
-        snprintf(text, LISTEN_TEXT_MAX, "%s:%u", host, ntohs(address->v4.sin_port));
-    } else if (address->any.sa_family == AF_INET6) {
-        inet_ntop(AF_INET6, &address->v6.sin6_addr, host, sizeof host);
-        snprintf(text, LISTEN_TEXT_MAX, "[%s]:%u", host, ntohs(address->v6.sin6_port));
-    } else {
+    if (address->any.sa_family == AF_UNIX) {
         snprintf(text, LISTEN_TEXT_MAX, "unix:%.*s", (int)sizeof address->local.sun_path, address->local.sun_path);
+        return;
     }
+    char memory[ADDRESS_TEXT_MAX];
+    const struct slice ip = write_ip(address, memory);
+    const bool v4 = address->any.sa_family == AF_INET;
+    const in_port_t port = v4 ? address->v4.sin_port : address->v6.sin6_port;
+    snprintf(text, LISTEN_TEXT_MAX, v4 ? "%.*s:%u" : "[%.*s]:%u", (int)ip.size, ip.bytes, ntohs(port));
 }
 
 static union address address_of(int descriptor)
@@ -317,15 +315,6 @@ static bool listen_all(const struct listener *listener)
     return true;
 }
 
-static bool wanted_tcp(const char *text, struct wanted *wanted, char problem[LISTEN_PROBLEM_MAX])
-{
-    if (read_tcp(text, wanted)) return true;
-    return say(problem,
-               "\"%s\": expected an address; for example localhost:9347, 127.0.0.1:9347, [::1]:9347, :9347 for all "
-               "addresses, unix:/run/weir/weir.sock or none",
-               text);
-}
-
 static void leave_out(struct wanted *wanted, const struct listener listeners[], unsigned count,
                       enum session_protocol protocol)
 {
@@ -344,15 +333,13 @@ static bool listen_tcp(struct listener *listener, unsigned workers, char problem
     return listen_all(listener) || cannot(problem, listener->text, errno);
 }
 
-static bool open_tcp(struct listener listeners[LISTENERS_MAX], unsigned *count, const char *text,
+static bool open_tcp(struct listener listeners[LISTENERS_MAX], unsigned *count, const char *text, struct wanted wanted,
                      enum session_protocol protocol, unsigned workers, char problem[LISTEN_PROBLEM_MAX])
 {
-    struct wanted wanted = {0};
     union address failed;
     char name[LISTEN_TEXT_MAX];
     int descriptor[WANTED_MAX];
     const unsigned before = *count;
-    if (!wanted_tcp(text, &wanted, problem)) return false;
     leave_out(&wanted, listeners, *count, protocol);
     if (!has_room(*count, wanted.count, problem)) return false;
     const int why = bind_wanted(&wanted, descriptor, &failed);
@@ -391,29 +378,17 @@ static int bind_unix(int descriptor, const union address *address, unsigned mode
     return why;
 }
 
-static bool wanted_unix(const char *path, union address *address, char problem[LISTEN_PROBLEM_MAX])
-{
-    *address = (union address){.local = {.sun_family = AF_UNIX}};
-    if (path[0] != '/' || strlen(path) >= sizeof address->local.sun_path) {
-        return say(problem, "unix:%s: expected a path from / with %zu bytes at most; for example /run/weir/weir.sock",
-                   path, sizeof address->local.sun_path - 1);
-    }
-    memcpy(address->local.sun_path, path, strlen(path) + 1);
-    return true;
-}
-
-static bool open_unix(struct listener listeners[LISTENERS_MAX], unsigned *count, const char *path,
+static bool open_unix(struct listener listeners[LISTENERS_MAX], unsigned *count, const union address *address,
                       enum session_protocol protocol, unsigned mode, char problem[LISTEN_PROBLEM_MAX])
 {
-    union address address;
+    const char *const path = address->local.sun_path;
     struct stat status;
-    if (!wanted_unix(path, &address, problem)) return false;
-    if (is_handed_over(listeners, *count, &address, protocol)) return true;
+    if (is_handed_over(listeners, *count, address, protocol)) return true;
     if (!has_room(*count, 1, problem)) return false;
     const int descriptor = socket(AF_UNIX, SOCKET_TYPE, 0);
     if (descriptor < 0) return cannot(problem, path, errno);
     struct listener *listener = add_listener(listeners, count, protocol, descriptor);
-    const int why = bind_unix(descriptor, &address, mode != 0 ? mode : UNIX_MODE);
+    const int why = bind_unix(descriptor, address, mode != 0 ? mode : UNIX_MODE);
     if (why == EADDRINUSE) return say(problem, "cannot listen on unix:%s: there is a file, or another server", path);
     if (why != 0) return cannot(problem, path, why);
     if (lstat(path, &status) == 0) listener->device = status.st_dev, listener->inode = status.st_ino;
@@ -426,19 +401,19 @@ bool listen_open(struct listener listeners[LISTENERS_MAX], unsigned *count, cons
                  enum session_protocol protocol, unsigned workers, unsigned unix_mode, char problem[LISTEN_PROBLEM_MAX])
 {
     const unsigned before = *count;
-    const char *path = unix_path(address);
-    const bool opened = path != NULL ? open_unix(listeners, count, path, protocol, unix_mode, problem)
-                                     : open_tcp(listeners, count, address, protocol, workers, problem);
+    struct wanted wanted = {.count = 0};
+    if (!read_wanted(address, &wanted, problem)) return false;
+    const bool opened = wanted.address[0].any.sa_family == AF_UNIX
+                            ? open_unix(listeners, count, &wanted.address[0], protocol, unix_mode, problem)
+                            : open_tcp(listeners, count, address, wanted, protocol, workers, problem);
     while (!opened && *count > before) listen_close(&listeners[--*count]);
     return opened;
 }
 
 bool listen_look(const char *address, bool *is_public, char problem[LISTEN_PROBLEM_MAX])
 {
-    struct wanted wanted = {.count = 1};
-    const char *path = unix_path(address);
-    const bool understood =
-        path != NULL ? wanted_unix(path, &wanted.address[0], problem) : wanted_tcp(address, &wanted, problem);
+    struct wanted wanted = {.count = 0};
+    const bool understood = read_wanted(address, &wanted, problem);
     *is_public = understood && !is_loopback(&wanted.address[0]); /* both of localhost are, or neither */
     return understood;
 }

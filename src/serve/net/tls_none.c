@@ -22,7 +22,7 @@ void tls_close(struct tls *tls)
 {
 }
 
-struct tls_session *tls_session_open(struct tls *tls)
+struct tls_session *tls_accept(struct tls *tls)
 {
     return NULL;
 }
@@ -41,18 +41,22 @@ enum tls_result tls_read(struct tls_session *session, char *bytes, size_t capaci
     return TLS_END;
 }
 
-bool tls_write(struct tls_session *session, struct slice bytes)
+enum tls_result tls_write(struct tls_session *session, struct slice bytes)
 {
-    return false;
+    return TLS_END;
 }
 
 void tls_end(struct tls_session *session)
 {
 }
 
-size_t tls_take(struct tls_session *session, char *bytes, size_t capacity)
+struct slice tls_pending(const struct tls_session *session)
 {
-    return 0;
+    return (struct slice){"", 0};
+}
+
+void tls_sent(struct tls_session *session, size_t size)
+{
 }
 
 bool tls_shaken(const struct tls_session *session)

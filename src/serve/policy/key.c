@@ -13,7 +13,7 @@
 #include "format/address_text.h"
 #include "serve/policy/policy.h"
 
-enum { BITS_V4 = ADDRESS_V4 * 8, BITS_V6 = ADDRESS_V6 * 8, BITS_V6_HOUSEHOLD = 64 };
+enum { BITS_V6_HOUSEHOLD = 64 };
 
 static const char between = ',', escape = '\\';
 
@@ -46,32 +46,6 @@ const char *policy_name_problem(struct slice name)
     return NULL;
 }
 
-static bool read_bits(struct slice text, int most, int *bits)
-{
-    int value = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.bytes[i] < '0' || text.bytes[i] > '9' || value > most) return false;
-        value = value * 10 + (text.bytes[i] - '0');
-    }
-    *bits = value;
-    return text.size != 0 && text.bytes[0] != '0' && value <= most;
-}
-
-/* Behind "address/".  One number is IPv6's; a small one is more likely meant for IPv4. */
-static const char *read_prefix(struct slice text, struct policy_part *part)
-{
-    static const char expected[] = "expected bits of IPv6, 33 to 128, or of both: address/64 or address/24/48";
-    const char *slash = text.size != 0 ? memchr(text.bytes, '/', text.size) : NULL;
-    if (slash == NULL) {
-        if (!read_bits(text, BITS_V6, &part->bits_v6)) return expected;
-        if (part->bits_v6 > BITS_V4) return NULL;
-        return "one number is bits of IPv6, 33 to 128; for those of IPv4 write both: address/24/48";
-    }
-    const struct slice v6 = slice_between(slash + 1, text.bytes + text.size);
-    if (!read_bits(slice_between(text.bytes, slash), BITS_V4, &part->bits_v4)) return expected;
-    return read_bits(v6, BITS_V6, &part->bits_v6) ? NULL : expected;
-}
-
 static bool read_path(struct slice text, struct policy_part *part)
 {
     if (slice_is(text, slice_of("path/normal"))) part->path = POLICY_PATH_NORMAL;
@@ -84,7 +58,7 @@ static bool read_path(struct slice text, struct policy_part *part)
 const char *policy_part_read(struct slice text, struct policy_part *part)
 {
     static const struct slice address = {"address", 7};
-    *part = (struct policy_part){.bits_v4 = BITS_V4, .bits_v6 = BITS_V6_HOUSEHOLD};
+    *part = (struct policy_part){.bits_v4 = ADDRESS_V4_BITS, .bits_v6 = BITS_V6_HOUSEHOLD};
     if (read_path(text, part)) return NULL;
     part->address = slice_begins(text, address) && (text.size == address.size || text.bytes[address.size] == '/');
     const struct slice name = part->address ? address : text;
@@ -94,7 +68,7 @@ const char *policy_part_read(struct slice text, struct policy_part *part)
     }
     memcpy(part->name, name.bytes, name.size);
     if (text.size == name.size) return NULL;
-    return read_prefix(slice_from(text, address.size + 1), part);
+    return address_read_bits(slice_from(text, address.size + 1), &part->bits_v4, &part->bits_v6);
 }
 
 const struct policy_part *policy_address_part(const struct policy_limit *limit)
@@ -121,7 +95,7 @@ struct slice policy_key_next(struct slice *rest)
 static bool add_address(const struct policy_part *part, struct slice text, bool given, struct bytes *out)
 {
     unsigned char bytes[ADDRESS_V6];
-    int bits = BITS_V6;
+    int bits = ADDRESS_V6_BITS;
     const bool network = given && slice_has(text, '/');
     const size_t size = network ? address_read_network(text, bytes, &bits) : address_read(text, bytes);
     const int kept = size == ADDRESS_V4 ? part->bits_v4 : part->bits_v6;

@@ -7,12 +7,13 @@
    Different parts make different keys, unless a unit separator is in them; what is no address is taken as it is. */
 #include "cli/replay/log/key.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS_V4 = 32, BITS_V6 = 128, BITS_V6_HOUSEHOLD = 64, SIZE_V4 = 4, SIZE_V6 = 16, MAPPED_AT = 12 };
+#include "format/address_text.h"
+
+enum { BITS_V6_HOUSEHOLD = 64 };
 
 /* Names under which logs keep addresses. */
 static bool names_address(const char *name)
@@ -28,69 +29,42 @@ static bool names_address(const char *name)
 
 /* ---- reading ---- */
 
-static bool read_bits(const char **at, int most, int *bits)
+/* "48" of "remote_addr/24,48", as it was written once. */
+static bool is_old_prefix(const char *comma)
 {
-    char *end;
-    const long value = strtol(*at, &end, 10);
-    if (end == *at || value < 1 || value > most) return false;
-    *bits = (int)value;
-    *at = end;
-    return true;
+    const size_t digits = *comma == ',' ? strspn(comma + 1, "0123456789") : 0;
+    return digits != 0 && (comma[1 + digits] == ',' || comma[1 + digits] == '\0');
 }
 
-/* A number behind a comma, and not the next field's name. */
-static bool number_follows(const char *at)
+/* NULL, or what is wrong with it. */
+static const char *read_part(const char *text, size_t size, struct key_part *part)
 {
-    const size_t digits = *at == ',' ? strspn(at + 1, "0123456789") : 0;
-    return digits != 0 && (at[1 + digits] == ',' || at[1 + digits] == '\0');
-}
-
-/* Behind the "/".  One number is IPv4's, or where it is too large for that IPv6's. */
-static bool read_prefix(const char **at, struct key_part *part)
-{
-    int bits;
-    part->address = true;
-    if (!read_bits(at, BITS_V6, &bits)) return false;
-    if (bits <= BITS_V4) part->bits_v4 = bits;
-    else part->bits_v6 = bits;
-    if (!number_follows(*at)) return true;
-    (*at)++;
-    return bits <= BITS_V4 && read_bits(at, BITS_V6, &part->bits_v6);
-}
-
-static const char *read_part(const char *at, struct key_part *part, const char **wrong)
-{
-    const size_t size = strcspn(at, ",/");
-    *wrong = size == 0 ? "expected a field" : "a field's name is too long";
-    if (size == 0 || size >= KEY_NAME_MAX) return NULL;
-    *part = (struct key_part){.bits_v4 = BITS_V4, .bits_v6 = BITS_V6_HOUSEHOLD};
-    memcpy(part->name, at, size);
-    part->address = names_address(part->name);
-    at += size;
-    *wrong = "expected bits behind \"/\", 1 to 32 of IPv4, 1 to 128 of IPv6";
-    if (*at == '/') {
-        at++;
-        if (!read_prefix(&at, part)) return NULL;
-    }
-    return *at == ',' || *at == '\0' ? at : NULL;
+    const size_t name = strcspn(text, ",/");
+    if (name == 0) return "expected a field";
+    if (name >= KEY_NAME_MAX) return "a field's name is too long";
+    *part = (struct key_part){.bits_v4 = ADDRESS_V4_BITS, .bits_v6 = BITS_V6_HOUSEHOLD};
+    memcpy(part->name, text, name);
+    part->address = name < size || names_address(part->name);
+    if (name == size) return NULL;
+    if (is_old_prefix(text + size)) return "for bits of IPv4 and IPv6 write address/24/48";
+    return address_read_bits(slice_between(text + name + 1, text + size), &part->bits_v4, &part->bits_v6);
 }
 
 bool key_open(struct key *key, const char *text, char message[KEY_MESSAGE_SIZE])
 {
-    const char *wrong = "more than 8 fields";
-    const char *at = text;
+    const char *wrong = NULL, *at = text;
     *key = (struct key){.parts = 0};
     if (strcmp(text, "none") == 0) return true;
-    while (at != NULL && key->parts < KEY_PARTS_MAX) {
-        at = read_part(at, &key->part[key->parts], &wrong);
-        if (at == NULL) break;
+    for (size_t size;; at += size + 1) {
+        size = strcspn(at, ",");
+        wrong = key->parts == KEY_PARTS_MAX ? "more than 8 fields" : read_part(at, size, &key->part[key->parts]);
+        if (wrong != NULL) break;
         key->parts++;
-        if (*at == '\0') return true;
-        wrong = "more than 8 fields";
-        at++;
+        if (at[size] == '\0') return true;
     }
-    snprintf(message, KEY_MESSAGE_SIZE, "--key \"%.60s\": %s; for example remote_addr, remote_addr/24,48 or user,host",
-             text, wrong);
+    snprintf(message, KEY_MESSAGE_SIZE,
+             "--key \"%.60s\": %s; for example remote_addr, remote_addr/64, remote_addr/24/48 or user,host", text,
+             wrong);
     return false;
 }
 
@@ -103,38 +77,18 @@ void key_close(struct key *key)
 
 /* ---- addresses ---- */
 
-static void cut(unsigned char *address, int size, int bits)
-{
-    for (int i = 0; i < size; i++) {
-        const int kept = bits - i * 8;
-        if (kept < 8) address[i] = (unsigned char)(kept <= 0 ? 0 : address[i] & (0xff << (8 - kept)));
-    }
-}
-
-/* The cut address as text, with its bits where it is cut; out is large enough. */
-static struct slice show(int family, unsigned char *address, int bits, char out[KEY_NAME_MAX])
-{
-    const int whole = family == AF_INET ? BITS_V4 : BITS_V6;
-    cut(address, whole / 8, bits);
-    inet_ntop(family, address, out, KEY_NAME_MAX);
-    if (bits < whole) snprintf(out + strlen(out), KEY_NAME_MAX - strlen(out), "/%d", bits);
-    return (struct slice){out, strlen(out)};
-}
-
 /* As it stands where it is no address, or a whole one of IPv4. */
 static struct slice address_of(const struct key_part *part, struct slice text, char out[KEY_NAME_MAX])
 {
-    static const unsigned char mapped[MAPPED_AT] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    unsigned char address[SIZE_V6];
-    char terminated[KEY_NAME_MAX];
-    const bool colon = text.size != 0 && memchr(text.bytes, ':', text.size) != NULL;
-    if (text.size == 0 || text.size >= sizeof terminated || (!colon && part->bits_v4 == BITS_V4)) return text;
-    memcpy(terminated, text.bytes, text.size);
-    terminated[text.size] = '\0';
-    if (inet_pton(colon ? AF_INET6 : AF_INET, terminated, address) != 1) return text;
-    if (!colon) return show(AF_INET, address, part->bits_v4, out);
-    if (memcmp(address, mapped, MAPPED_AT) != 0) return show(AF_INET6, address, part->bits_v6, out);
-    return show(AF_INET, address + MAPPED_AT, part->bits_v4, out);
+    unsigned char address[ADDRESS_V6];
+    struct bytes written = {out, 0, KEY_NAME_MAX, false};
+    const bool whole = part->bits_v4 == ADDRESS_V4_BITS && !slice_has(text, ':');
+    const size_t size = whole ? 0 : address_read(text, address);
+    const int bits = size == ADDRESS_V4 ? part->bits_v4 : part->bits_v6;
+    if (size == 0) return text;
+    address_cut(address, size, bits);
+    address_write(&written, address, size, bits);
+    return bytes_slice(&written);
 }
 
 /* ---- keys ---- */
@@ -225,7 +179,7 @@ bool key_is_cut(const struct key *key)
 {
     for (int i = 0; i < key->parts; i++) {
         const struct key_part *part = &key->part[i];
-        if (part->bits_v4 != BITS_V4 || part->bits_v6 != BITS_V6_HOUSEHOLD) return true;
+        if (part->bits_v4 != ADDRESS_V4_BITS || part->bits_v6 != BITS_V6_HOUSEHOLD) return true;
     }
     return false;
 }

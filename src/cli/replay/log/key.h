@@ -29,7 +29,8 @@ struct key {
     size_t plain_size;
 };
 
-/* "FIELD[/BITS[,BITS]][,FIELD...]" or "none".  False: message says what is wrong. */
+/* "FIELD[/BITS[/BITS]][,FIELD...]" or "none"; the bits are written as in weir.yaml.  False: message
+   says what is wrong. */
 bool key_open(struct key *key, const char *text, char message[KEY_MESSAGE_SIZE]);
 void key_close(struct key *key);
 

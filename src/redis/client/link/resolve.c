@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "host/address.h"
+#include "format/address_text.h"
 
 enum { ASKING_MAX = 16 /* names at once: a cluster may tell of a thousand that do not exist */ };
 
@@ -53,7 +53,7 @@ bool resolve_known(const struct engine_endpoint *endpoint, struct engine_address
 {
     *known = (struct engine_addresses){.port = endpoint->port};
     if (endpoint->port == 0) memcpy(known->host[known->count++], endpoint->host, sizeof endpoint->host);
-    else if (host_is_localhost(endpoint->host)) {
+    else if (address_is_localhost(slice_of(endpoint->host))) {
         strcpy(known->host[known->count++], "127.0.0.1");
         strcpy(known->host[known->count++], "::1");
     } else look_up(endpoint->host, AI_NUMERICHOST, known);
