@@ -28,12 +28,12 @@ _TIMES = {None: 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, 
 class _Policy(NamedTuple):
     text: str  # of RateLimit-Policy
     name: str
-    interval: float  # seconds between two permits
+    interval_ns: Fraction  # between two permits
     burst: int  # of gcra, where one more passes an interval before the next; else 0
 
 
 @functools.lru_cache(maxsize=1024)
-def _policy(limits: str, index: int) -> _Policy | None:
+def _policy(limits: str, index: int, unit: str) -> _Policy | None:
     """Of one limit of a canonical text; None where it has no rate."""
     parts = limits.split(";")
     limit = parts[index].strip() if index < len(parts) else ""
@@ -48,26 +48,30 @@ def _policy(limits: str, index: int) -> _Policy | None:
         amount = Fraction(said[1]) * _TIMES[said[2]]
         burst = math.floor(amount * _SECONDS[said[3]] * count / period if said[3] else amount)
     name = '"default"' if len(parts) == 1 else f'"default-{index + 1}"'
-    more = f";weir-burst={burst}" if burst != quota else ""
-    return _Policy(f"{name};q={quota};w={window}{more}", name, float(period / count), burst if "gcra" in limit else 0)
+    text = f"{name};q={quota};w={window}"
+    if unit != "requests":
+        text += f';qu="{"content-bytes" if unit == "bytes" else unit}"'
+    if burst != quota:
+        text += f";weir-burst={burst}"
+    return _Policy(text, name, period * 10**9 / count, burst if "gcra" in limit else 0)
 
 
-def _unit(plan: Plan, index: int) -> str:
-    unit = plan.units[index]
-    return "" if unit == "requests" else f';qu="{"content-bytes" if unit == "bytes" else unit}"'
+def _seconds(ns: int | Fraction) -> int:
+    return max(math.ceil(Fraction(ns) / 10**9), 1)
 
 
 def headers(decision: Decision) -> dict[str, str]:
     """Headers that tell a client of its limit; Retry-After if it was refused and may come again."""
     told: dict[str, str] = {}
     if decision.verdict == "deny":
-        told["Retry-After"] = str(max(math.ceil(decision.retry), 1) if decision.retry != math.inf else 31536000)
-    policy = _policy(decision.plan.text, decision.limit)
+        told["Retry-After"] = str(_seconds(decision.retry_ns))
+    plan, index = decision.plan, decision.limit
+    policy = _policy(plan.text, index, plan.units[index])
     if policy is None:
         return told
-    used = policy.burst - decision.remaining
-    wait = decision.retry or decision.reset - (max(used - 1, 0) * policy.interval if policy.burst else 0)
-    more = f";t={max(math.ceil(wait), 1)}" if wait > 0 and wait != math.inf else ""
-    told["RateLimit-Policy"] = policy.text + _unit(decision.plan, decision.limit)
+    used = max(policy.burst - decision.remaining - 1, 0) if policy.burst else 0
+    wait_ns = decision.retry_ns or decision.reset_ns - used * policy.interval_ns
+    more = f";t={_seconds(wait_ns)}" if 0 < wait_ns and decision.verdict != "never" else ""
+    told["RateLimit-Policy"] = policy.text
     told["RateLimit"] = f"{policy.name};r={decision.remaining}{more}"
     return told
