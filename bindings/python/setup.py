@@ -28,6 +28,7 @@ if maker.exists():
 if not pathlib.Path("amalgamation/weir.c").exists():
     sys.exit("libweir: amalgamation/weir.c is missing: build from the project's tree or a source distribution")
 
+portable = ["-D_GNU_SOURCE", "-include", "libweir/_old_glibc.h"] if os.environ.get("LIBWEIR_PORTABLE") else []
 version = re.search(r'#define WEIR_VERSION "(.*)"', pathlib.Path("amalgamation/weir.h").read_text())
 setup(
     version=version[1] if version else None,
@@ -37,7 +38,7 @@ setup(
             ["libweir/_weir.c", "amalgamation/weir.c"],
             include_dirs=["amalgamation"],
             depends=["amalgamation/weir.h"],
-            extra_compile_args=["-std=c11", "-O2", "-pthread", "-fvisibility=hidden", "-DWEIR_API=", "-g0"],
+            extra_compile_args=["-std=c11", "-O2", "-pthread", "-fvisibility=hidden", "-DWEIR_API=", "-g0", *portable],
             extra_link_args=["-pthread"],
             py_limited_api=True,
         )

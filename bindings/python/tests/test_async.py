@@ -51,7 +51,7 @@ def test_a_limiter_serves_two_loops() -> None:
     """aiolimiter's is bound to the loop that it saw first."""
     limiter = libweir.Limiter("100/s burst=1")
     for _ in range(2):
-        asyncio.run(limiter.wait_async(timeout=60))  # type: ignore[arg-type]
+        asyncio.run(limiter.wait_async(timeout=60))
 
 
 def test_cancelled_waiters_give_back() -> None:

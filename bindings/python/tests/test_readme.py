@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""The README's examples run, and no document says to install somebody else's package."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+
+import pytest
+
+HERE = pathlib.Path(os.environ["WEIR_TREE"]) / "bindings/python"
+
+
+def test_examples(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(blocks) == 2 and printed == ["200 OK", "one at its time", "0", "1", "2", "one at a time for all processes"]
+
+
+def test_nobody_is_sent_to_another_package() -> None:
+    """`weir` on PyPI is not ours."""
+    wrong = re.compile(r"(pip|uv|poetry|pipx) (install|add) (-\S+ )*weir\b")
+    texts = [path for path in HERE.rglob("*") if path.suffix in (".md", ".py", ".toml", ".pyi", ".in")]
+    assert texts and not [str(path) for path in texts if wrong.search(path.read_text())]
