@@ -28,16 +28,16 @@ if maker.exists():
 if not pathlib.Path("amalgamation/weir.c").exists():
     sys.exit("libweir: amalgamation/weir.c is missing: build from the project's tree or a source distribution")
 
-portable = ["-D_GNU_SOURCE", "-include", "libweir/_old_glibc.h"] if os.environ.get("LIBWEIR_PORTABLE") else []
+portable = ["-D_GNU_SOURCE", "-include", "ext/old_glibc.h"] if os.environ.get("LIBWEIR_PORTABLE") else []
 version = re.search(r'#define WEIR_VERSION "(.*)"', pathlib.Path("amalgamation/weir.h").read_text())
 setup(
     version=version[1] if version else None,
     ext_modules=[
         Extension(
             "libweir._weir",
-            ["libweir/_weir.c", "amalgamation/weir.c"],
-            include_dirs=["amalgamation"],
-            depends=["amalgamation/weir.h"],
+            [*sorted(str(file) for file in pathlib.Path("ext").glob("*.c")), "amalgamation/weir.c"],
+            include_dirs=["amalgamation", "ext"],
+            depends=["amalgamation/weir.h", "ext/binding.h"],
             extra_compile_args=["-std=c11", "-O2", "-pthread", "-fvisibility=hidden", "-DWEIR_API=", "-g0", *portable],
             extra_link_args=["-pthread"],
             py_limited_api=True,

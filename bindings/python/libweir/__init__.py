@@ -12,6 +12,7 @@ have the whole story.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import math
@@ -40,9 +41,10 @@ async def _sleep_until(when_ns: int) -> None:
     """One timer of the event loop, of asyncio's or, through anyio, of trio's; no thread."""
     sleep: Callable[[float], Any] = asyncio.sleep
     if "trio" in sys.modules:
-        import anyio
+        with contextlib.suppress(ImportError):
+            import anyio
 
-        sleep = anyio.sleep
+            sleep = anyio.sleep
     while (left_ns := when_ns - now_ns()) > 0:  # an event loop's clock is a float, and may be early by its rounding
         await sleep(left_ns / 1e9)
 

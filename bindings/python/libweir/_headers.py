@@ -33,9 +33,9 @@ class _Policy(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def _policy(limits: str, index: int, unit: str) -> _Policy | None:
-    """Of one limit of a canonical text; None where it has no rate."""
-    parts = limits.split(";")
+def _policy(plan: Plan, index: int) -> _Policy | None:
+    """Of one limit of a plan; None where it has no rate."""
+    parts, unit = plan.text.split(";"), plan.units[index]
     limit = parts[index].strip() if index < len(parts) else ""
     if (rate := _RATE.match(limit)) is None:
         return None
@@ -65,8 +65,7 @@ def headers(decision: Decision) -> dict[str, str]:
     told: dict[str, str] = {}
     if decision.verdict == "deny":
         told["Retry-After"] = str(_seconds(decision.retry_ns))
-    plan, index = decision.plan, decision.limit
-    policy = _policy(plan.text, index, plan.units[index])
+    policy = _policy(decision.plan, decision.limit)
     if policy is None:
         return told
     used = max(policy.burst - decision.remaining - 1, 0) if policy.burst else 0

@@ -30,11 +30,11 @@ _REMEMBERED = 10_000  # expiries of keys that do not say theirs
 
 
 def _counter(expiry: float) -> str:
-    return f"{_COUNT}/{expiry:g}s algorithm=fixed-window"
+    return f"{_COUNT}/{round(expiry * 1000)}ms algorithm=fixed-window"
 
 
 def _log(limit: int, expiry: float) -> str:
-    return f"{limit}/{expiry:g}s algorithm=sliding-log edge=closed"
+    return f"{limit}/{round(expiry * 1000)}ms algorithm=sliding-log edge=closed"
 
 
 def _expiry_in(key: str) -> int | None:

@@ -141,6 +141,9 @@ def test_limits_storage_is_shared_and_async(tmp_path: pathlib.Path) -> None:
     with pytest.raises(NotImplementedError):
         one.storage.reset()
     assert one.storage.check()
+    for long in ("2/month", "2/2year", "2/7 day"):
+        assert [one.hit(limits.parse(long), "user") for _ in range(3)] == [True, True, False], long
+        assert [moving.hit(limits.parse(long), "user") for _ in range(3)] == [True, True, False], long
 
 
 def test_langchain(table: libweir.Table) -> None:
