@@ -5,11 +5,14 @@
 """
 
 import asyncio
+import os
 import random
 
 import libweir
 
-budget = libweir.Table("/dev/shm/tokens.weir", keys=1000).limiter("60000 tokens/min burst=10000", "acme")
+TABLE = os.environ.get("TABLE", "/dev/shm/tokens.weir")
+
+budget = libweir.Table(TABLE, keys=1000).limiter("60000 tokens/min burst=10000", "acme")
 
 
 async def ask(question: int) -> None:
@@ -20,7 +23,7 @@ async def ask(question: int) -> None:
 
 
 async def main() -> None:
-    await asyncio.gather(*(ask(question) for question in range(30)))
+    await asyncio.gather(*(ask(question) for question in range(15)))
 
 
 if __name__ == "__main__":

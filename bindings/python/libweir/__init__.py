@@ -19,7 +19,7 @@ import math
 import os
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from libweir import _weir
 from libweir._errors import Error, LimitError, Refused, TableError
@@ -64,47 +64,52 @@ class Waits:
     def cancel(self, decision: Decision) -> None:
         raise NotImplementedError
 
-    def _next(self, cost: int, deadline_ns: int | None) -> tuple[Decision, int]:
-        """A decision, and until when to sleep: for its start, or for another try."""
-        now = now_ns()
-        left_ns = None if deadline_ns is None else max(deadline_ns - now, 0)
-        decision = self.reserve(cost, None, left_ns)
+    def _until(self, decision: Decision, deadline_ns: int | None) -> int:
+        """Until when to sleep: for its start, or for another try."""
         if decision.allowed:
-            return decision, decision.start_ns
-        if decision.retry == math.inf or (left_ns is not None and decision.retry_ns > left_ns):
+            return decision.start_ns
+        again_ns = now_ns() + decision.retry_ns
+        if decision.retry == math.inf or (deadline_ns is not None and again_ns > deadline_ns):
             raise Refused(decision)
-        return decision, now + decision.retry_ns
+        return again_ns
+
+    def _again(self, cost: int, deadline_ns: int | None) -> Decision:
+        return self.reserve(cost, None, None if deadline_ns is None else max(deadline_ns - now_ns(), 0))
 
     def wait(self, cost: int = 1, timeout: float | None = None) -> Decision:
         """Sleep until the permits' start, never less.  Raise Refused, at once, if that is more than timeout away.
 
         A signal's handler runs meanwhile; if it raises (KeyboardInterrupt), the permits are given back.
         """
+        decision = self.reserve(cost, timeout)
+        if decision.allowed and not decision.delay_ns:
+            return decision
         deadline_ns = None if timeout is None else now_ns() + int(timeout * 1e9)
         while True:
-            decision, when_ns = self._next(cost, deadline_ns)
             try:
-                if not decision.allowed or decision.delay_ns:
-                    sleep_until(when_ns)
+                sleep_until(self._until(decision, deadline_ns))
             except BaseException:
                 self.cancel(decision)
                 raise
             if decision.allowed:
                 return decision
+            decision = self._again(cost, deadline_ns)
 
     async def wait_async(self, cost: int = 1, timeout: float | None = None) -> Decision:
         """`wait` for asyncio and trio.  A task that is cancelled meanwhile gives its permits back."""
+        decision = self.reserve(cost, timeout)
+        if decision.allowed and not decision.delay_ns:
+            return decision
         deadline_ns = None if timeout is None else now_ns() + int(timeout * 1e9)
         while True:
-            decision, when_ns = self._next(cost, deadline_ns)
             try:
-                if not decision.allowed or decision.delay_ns:
-                    await _sleep_until(when_ns)
+                await _sleep_until(self._until(decision, deadline_ns))
             except BaseException:
                 self.cancel(decision)
                 raise
             if decision.allowed:
                 return decision
+            decision = self._again(cost, deadline_ns)
 
     def __enter__(self) -> Decision:
         return self.wait()
@@ -171,10 +176,10 @@ class Keyed(Waits):
 class Table(_weir.Table):
     """A limit for each of millions of keys, in memory of a fixed size, for all processes that open the path.
 
-    Without a path it is shared with children made by fork.  keys: how many may be in use at once; default a million.
-    plan: for algorithms other than gcra, the limit with the largest state that the table shall hold.  when_full:
-    "inherit" (no key gets too much), "evict", "deny" or "allow".  sharing: "join_or_create", "join", "create", or
-    "private": not even with children.  refill_max, lock_wait: seconds.  See weir_table(3).
+    Without a path it is shared with children made by fork; with sharing="private" not even with them.  keys: how many
+    may be in use at once; default a million.  plan: for algorithms other than gcra, the limit with the largest state
+    that the table shall hold.  when_full: what a new key gets then; with "inherit" no key gets too much.  mode: of a
+    new file.  top: how many of the most refused keys to track.  refill_max, lock_wait: seconds; see weir_table(3).
     """
 
     def __new__(
@@ -182,10 +187,26 @@ class Table(_weir.Table):
         path: str | os.PathLike[str] | None = None,
         keys: int | None = None,
         plan: str | Plan | None = None,
-        **options: Any,
+        *,
+        when_full: Literal["inherit", "evict", "deny", "allow"] = "inherit",
+        sharing: Literal["join_or_create", "join", "create", "private"] = "join_or_create",
+        mode: int = 0o600,
+        refill_max: float | None = None,
+        top: int = 0,
+        lock_wait: float | None = None,
     ) -> Table:
-        name = None if path is None else os.fsencode(path)
-        return super().__new__(cls, name, keys, Plan(plan) if isinstance(plan, str) else plan, **options)
+        return super().__new__(
+            cls,
+            None if path is None else os.fsencode(path),
+            keys,
+            Plan(plan) if isinstance(plan, str) else plan,
+            when_full=when_full,
+            sharing=sharing,
+            mode=mode,
+            refill_max=refill_max,
+            top=top,
+            lock_wait=lock_wait,
+        )
 
     def limiter(self, limit: str | Plan, key: str | bytes) -> Keyed:
         """One key of the table as a limiter: a decorator, a context manager, what the front doors take."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-from typing import Any, Literal
+from typing import Literal
 
 from typing_extensions import Self
 
@@ -73,7 +73,17 @@ class Limiter:
 
 class Table:
     def __new__(
-        cls, path: bytes | None = None, keys: int | None = None, plan: Plan | None = None, **options: Any
+        cls,
+        path: bytes | None = None,
+        keys: int | None = None,
+        plan: Plan | None = None,
+        *,
+        when_full: str = "inherit",
+        sharing: str = "join_or_create",
+        mode: int = 0,
+        refill_max: float | None = None,
+        top: int = 0,
+        lock_wait: float | None = None,
     ) -> Self: ...
     def take(self, limit: str | Plan, key: str | bytes, cost: int = 1) -> Decision: ...
     def take_at(self, limit: str | Plan, key: str | bytes, now_ns: int, cost: int = 1) -> Decision: ...

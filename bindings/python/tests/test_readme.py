@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -20,6 +22,18 @@ def test_examples(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsy
         exec(compile(block, "README.md", "exec"), names)
     printed = capsys.readouterr().out.splitlines()
     assert len(blocks) == 2 and printed == ["200 OK", "one at its time", "0", "1", "2", "one at a time for all processes"]
+
+
+def test_example_of_tokens(tmp_path: pathlib.Path) -> None:
+    """The servers are in test_processes."""
+    told = subprocess.run(
+        [sys.executable, HERE / "examples/tokens.py"],
+        env=os.environ | {"TABLE": str(tmp_path / "tokens")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(told.stdout.splitlines()) == 15
 
 
 def test_nobody_is_sent_to_another_package() -> None:
