@@ -84,6 +84,7 @@ PyObject *binding_counters(const void *stats, const struct counter *counters);
 struct plan *binding_parse(const struct state *state, const char *text, weir_use use);
 PyObject *binding_decided(const struct state *state, PyObject *owner, struct plan *plan, weir_decision decision);
 weir_decision *binding_decision(const struct state *state, PyObject *object);
+PyObject *decision_headers(PyObject *module, PyObject *decision);
 void binding_dealloc(PyObject *self);
 extern PyType_Spec plan_spec, decision_spec;
 

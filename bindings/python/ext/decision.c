@@ -187,6 +187,31 @@ static PyObject *get_plan(PyObject *self, void *unused)
     return plan;
 }
 
+/* Lines "NAME: VALUE\r\n" as {NAME: VALUE}. */
+static PyObject *to_headers(char *lines)
+{
+    PyObject *headers = PyDict_New();
+    for (char *end; headers != NULL && (end = strstr(lines, "\r\n")) != NULL; lines = end + 2) {
+        char *colon = strstr(lines, ": ");
+        PyObject *value = PyUnicode_FromStringAndSize(colon + 2, end - colon - 2);
+        *colon = '\0';
+        if (value == NULL || PyDict_SetItemString(headers, lines, value) != 0) Py_CLEAR(headers);
+        Py_XDECREF(value);
+    }
+    return headers;
+}
+
+PyObject *decision_headers(PyObject *module, PyObject *object)
+{
+    enum { ALWAYS_ENOUGH = 512 };
+    char lines[ALWAYS_ENOUGH];
+    const struct state *state = PyModule_GetState(module);
+    if (binding_decision(state, object) == NULL) return NULL;
+    const struct decision *self = (struct decision *)object;
+    weir_plan_headers(&self->plan->plan, &self->decision, reset_ns(self), lines, sizeof lines);
+    return to_headers(lines);
+}
+
 static int decision_bool(PyObject *self)
 {
     return weir_allowed(((struct decision *)self)->decision);

@@ -2,7 +2,7 @@
    Limiter: one limit, for the threads of this process. */
 #include "binding.h"
 
-    static const char *const use_names[] = {"admit", "pace", NULL};
+static const char *const use_names[] = {"admit", "pace", NULL};
 static const char *const clock_names[] = {"system", "coarse", "ticker", "manual", "tsc", NULL};
 static const char *const carry_names[] = {"keep", "scale", "reset", NULL};
 

@@ -29,9 +29,12 @@ static PyObject *now_ns(PyObject *module, PyObject *unused)
     return PyLong_FromUnsignedLongLong(weir_now().ns);
 }
 
-static PyMethodDef functions[] = {{"sleep_until", sleep_until, METH_O, "sleep_until(ns): never returns early."},
-                                  {"now_ns", now_ns, METH_NOARGS, "The time in ns of CLOCK_MONOTONIC."},
-                                  {0}};
+static PyMethodDef functions[] = {
+    {"headers", decision_headers, METH_O,
+     "headers(decision): what to tell a client of its limit: RateLimit-Policy, RateLimit, and Retry-After if refused."},
+    {"sleep_until", sleep_until, METH_O, "sleep_until(ns): never returns early."},
+    {"now_ns", now_ns, METH_NOARGS, "The time in ns of CLOCK_MONOTONIC."},
+    {0}};
 
 static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
 {

@@ -3,9 +3,9 @@
    it may wait for another process's lock, without it. */
 #include "binding.h"
 
-    enum {
-        PLANS_MAX = 4096 /* texts that a table remembers, parsed; then it begins anew */
-    };
+enum {
+    PLANS_MAX = 4096 /* texts that a table remembers, parsed; then it begins anew */
+};
 
 static const char *const sharing_names[] = {"join_or_create", "join", "create", "private", NULL};
 static const char *const full_names[] = {"inherit", "evict", "deny", "allow", NULL};

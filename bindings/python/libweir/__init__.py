@@ -23,8 +23,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from libweir import _weir
 from libweir._errors import Error, LimitError, Refused, TableError
-from libweir._headers import headers
-from libweir._weir import Decision, Plan, now_ns, sleep_until
+from libweir._weir import Decision, Plan, headers, now_ns, sleep_until
 from libweir._weir import version as __version__
 
 __all__ = [

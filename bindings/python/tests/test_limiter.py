@@ -227,7 +227,7 @@ def test_threads_take_exactly_n() -> None:
             "100k tokens/5h burst=1h",
             20000,
             {
-                "RateLimit-Policy": '"default";q=100000;w=18000;qu="tokens";weir-burst=20000',
+                "RateLimit-Policy": '"default";q=100000;w=18000;qu="tokens"',
                 "RateLimit": '"default";r=0;t=1',
             },
         ),
