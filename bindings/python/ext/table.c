@@ -20,8 +20,10 @@ static struct plan *plan_for(struct table *self, PyObject *given)
         plan = (struct plan *)given;
         Py_INCREF(plan);
     } else {
-        const char *text = PyUnicode_AsUTF8AndSize(given, NULL);
-        plan = text == NULL ? NULL : binding_parse(self->state, text, WEIR_ADMIT);
+        Py_ssize_t size;
+        const char *text = PyUnicode_AsUTF8AndSize(given, &size);
+        if (text != NULL && strlen(text) != (size_t)size) PyErr_SetString(PyExc_ValueError, "a limit has no NUL");
+        else if (text != NULL) plan = binding_parse(self->state, text, WEIR_ADMIT);
     }
     if (plan == NULL) return NULL;
     if (weir_table_fits(self->table, &plan->plan, &error) != 0) binding_raise(self->state, &error);
@@ -65,7 +67,9 @@ static bool table_options(PyObject *args, PyObject *kwargs, const struct state *
     if (keys != Py_None && !binding_u64(keys, &options->keys_max)) return false;
     if (refill != Py_None && !binding_ns(refill, &options->refill_max_ns)) return false;
     if (wait != Py_None && !binding_ns(wait, &options->lock_wait_ns)) return false;
-    if (path != Py_None && (options->path = PyBytes_AsString(path)) == NULL) return false;
+    char *text = NULL;
+    if (path != Py_None && PyBytes_AsStringAndSize(path, &text, NULL) != 0) return false; /* with a NUL in it, too */
+    options->path = text;
     if (plan == Py_None) return true;
     if (Py_TYPE(plan) != state->plan) return PyErr_SetString(PyExc_TypeError, "plan is not a Plan"), false;
     options->plan = &((struct plan *)plan)->plan;

@@ -82,6 +82,18 @@ def test_bad_arguments(arguments: Any) -> None:
         libweir.Limiter("10/s").take(*arguments)
 
 
+def test_a_nul_cuts_nothing(tmp_path: pathlib.Path) -> None:
+    for call in (
+        lambda: libweir.Limiter("10/s\0"),
+        lambda: libweir.Table(keys=100).take("10/s\0", "key"),
+        lambda: libweir.Table(f"{tmp_path}/table\0"),
+    ):
+        with pytest.raises(ValueError, match="NUL|null"):
+            call()
+    table = libweir.Table(keys=100)
+    assert table.take("1/h", "a\0b") and table.take("1/h", "a\0c") and not table.take("1/h", b"a\0b")
+
+
 def test_bad_names() -> None:
     table: Any = libweir.Table(keys=100)
     for call in (
