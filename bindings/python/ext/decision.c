@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Plan: a limit's text, parsed.  Decision: what a take returns; it asks its owner for the reset only when it is asked. */
+   Plan: a limit's text, parsed.  Decision: what a take returns; it asks its owner for the reset when it is asked. */
 #include "binding.h"
 
 #include <math.h>

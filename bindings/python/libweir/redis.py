@@ -98,8 +98,9 @@ class Client:
 
     def take(self, limit: str, key: str | bytes, cost: int | Sequence[int] = 1) -> Answer:
         """cost: one for all limits of the text, or a list with one for each."""
+        words = self._words.take(limit, key, cost)
         try:
-            reply = self.client.execute_command(*self._words.take(limit, key, cost))  # type: ignore[no-untyped-call]
+            reply = self.client.execute_command(*words)  # type: ignore[no-untyped-call]
         except _AWAY:
             return self._words.away()
         return self._words.answer(reply, cost)
@@ -122,8 +123,9 @@ class AsyncClient:
         self.client, self._words = client, _Words(of, away)
 
     async def take(self, limit: str, key: str | bytes, cost: int | Sequence[int] = 1) -> Answer:
+        words = self._words.take(limit, key, cost)
         try:
-            reply = await self.client.execute_command(*self._words.take(limit, key, cost))  # type: ignore[no-untyped-call]
+            reply = await self.client.execute_command(*words)  # type: ignore[no-untyped-call]
         except _AWAY:
             return self._words.away()
         return self._words.answer(reply, cost)

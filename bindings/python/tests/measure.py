@@ -148,7 +148,8 @@ def passes(uri: str) -> int:
 def main() -> None:
     redis = redis_server()
     try:
-        print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}, least of {ROUNDS}")
+        version, load = sys.version.split()[0], os.getloadavg()[0]
+        print(f"Python {version}, {os.cpu_count()} processors, load {load:.1f}, least of {ROUNDS}")
         compare("one process", list(alone()))
         rows = asyncio.run(async_calls())
         print("\n| asyncio | ns a call | of ours |\n|---|---|---|")

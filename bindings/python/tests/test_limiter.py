@@ -129,7 +129,8 @@ def test_table(tmp_path: pathlib.Path) -> None:
 def test_table_at_a_time() -> None:
     table = libweir.Table(keys=100)
     now = libweir.now_ns()
-    assert [table.take_at("2/s burst=1", "key", now + n * 10**8).allowed for n in (0, 4, 5, 6)] == [True, False, True, False]
+    allowed = [table.take_at("2/s burst=1", "key", now + n * 10**8).allowed for n in (0, 4, 5, 6)]
+    assert allowed == [True, False, True, False]
 
 
 def test_wide_slots(tmp_path: pathlib.Path) -> None:

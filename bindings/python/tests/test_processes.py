@@ -34,8 +34,9 @@ DEADLINE_S = 240
 def server(command: list[str], port: int, table: pathlib.Path) -> Iterator[str]:
     environment = os.environ | {"LIMIT": f"{PERMITS}/30d", "TABLE": str(table)}
     url = f"http://127.0.0.1:{port}/"
+    command = [sys.executable, "-m", *command]
     process = subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=EXAMPLES, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
+        command, cwd=EXAMPLES, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
         yield url
@@ -134,7 +135,8 @@ def test_killed_takers(tmp_path: pathlib.Path) -> None:
     table, log, takers, permits = tmp_path / "table", tmp_path / "log", 6, 20_000
     program = (
         "import libweir, os, sys\n"
-        "table, log = libweir.Table(sys.argv[1], keys=100), os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)\n"
+        "table = libweir.Table(sys.argv[1], keys=100)\n"
+        "log = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)\n"
         f"while table.take('{permits}/30d', 'key'): os.write(log, b'.')\n"
     )
     command = [sys.executable, "-c", program, str(table), str(log)]
@@ -227,6 +229,9 @@ def test_subinterpreters() -> None:
 def test_free_threaded_is_refused(tmp_path: pathlib.Path) -> None:
     """As its setup.py would find it: there is none on this machine."""
     setup = EXAMPLES.parent / "setup.py"
-    program = f"import sysconfig, runpy; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1; runpy.run_path({str(setup)!r})"
+    program = (
+        "import sysconfig, runpy; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1; "
+        f"runpy.run_path({str(setup)!r})"
+    )
     refused = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=DEADLINE_S)
     assert refused.returncode != 0 and "free-threaded" in refused.stderr

@@ -14,14 +14,17 @@ import pytest
 HERE = pathlib.Path(os.environ["WEIR_TREE"]) / "bindings/python"
 
 
-def test_examples(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S)
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
     printed = capsys.readouterr().out.splitlines()
-    assert len(blocks) == 2 and printed == ["200 OK", "one at its time", "0", "1", "2", "one at a time for all processes"]
+    assert len(blocks) == 2
+    assert printed == ["200 OK", "one at its time", "0", "1", "2", "one at a time for all processes"]
 
 
 def test_example_of_tokens(tmp_path: pathlib.Path) -> None:
