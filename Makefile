@@ -47,9 +47,12 @@ image: build ## an image of weir serve for containers, by buildah
 sbom: build ## what is in weir, and what it is linked with: build/weir.spdx.json
 	tools/sbom >build/weir.spdx.json
 
-bench: ## measure
-	tools/build tests-bench
-	@for bench in build/bench-*; do if [ -x "$$bench" ]; then echo "== $$bench"; "$$bench" || exit; fi; done
+bench: ## measure: weir-bench, what stands beside it, and the service
+	tools/build product tests-bench
+	@for bench in weir-bench 'weir-bench table --keys 10M' bench-take bench-rate 'bench-rate --wait' 'bench-rate --loops' \
+		'bench-rate --pools' bench-log_calls bench-strictness; do echo "== $$bench"; build/$$bench || exit; done
+	bench/pace
+	bench/replay
 	bench/serve/run --quick
 	bench/serve/attack
 	bench/serve/stopped

@@ -85,28 +85,28 @@ static void open_where(struct subject *subject, const struct row *row)
     options.clock = WEIR_CLOCK_MANUAL;
     table.keys_max = KEYS;
     table.sharing = WEIR_PRIVATE;
-    if (weir_plan_parse(&subject->plan, row->text, WEIR_ADMIT, &error) != 0) calls_fail(row->name, error.message);
+    if (weir_plan_parse(&subject->plan, row->text, WEIR_ADMIT, &error) != 0)
+        bench_fail("%s: %s", row->name, error.message);
     subject->state = calloc(1, weir_state_size(&subject->plan) + 1);
-    if (weir_open(&subject->limiter, row->text, &options, &error) != 0) calls_fail(row->name, error.message);
+    if (weir_open(&subject->limiter, row->text, &options, &error) != 0) bench_fail("%s: %s", row->name, error.message);
     weir_manual_set(subject->limiter, (weir_instant){subject->now_ns});
-    if (weir_lease_open(&subject->lease, subject->limiter, &error) != 0) calls_fail(row->name, error.message);
+    if (weir_lease_open(&subject->lease, subject->limiter, &error) != 0) bench_fail("%s: %s", row->name, error.message);
     if (row->where == MICRO && micro_plan_make(&subject->micro, &subject->plan, &error) != 0)
-        calls_fail(row->name, error.message);
+        bench_fail("%s: %s", row->name, error.message);
     if (row->where != TABLE) return;
-    if (weir_table_open(&subject->table, &table, &error) != 0) calls_fail(row->name, error.message);
+    if (weir_table_open(&subject->table, &table, &error) != 0) bench_fail("%s: %s", row->name, error.message);
     if (weir_table_fits(subject->table, &subject->plan, NULL) == 0) return;
     weir_table_close(subject->table);
     table.plan = &subject->plan;
-    if (weir_table_open(&subject->table, &table, &error) != 0) calls_fail(row->name, error.message);
+    if (weir_table_open(&subject->table, &table, &error) != 0) bench_fail("%s: %s", row->name, error.message);
 }
 
 /* A state that many calls leave; or one that has just refused. */
 static void *open_subject(const struct row *row)
 {
-    struct subject *subject = calloc(1, sizeof *subject);
-    if (subject == NULL) calls_fail(row->name, "no memory");
+    struct subject *subject = bench_allocate(1, sizeof *subject);
     subject->where = (enum where)row->where;
-    subject->now_ns = BENCH_SECOND_NS;
+    subject->now_ns = HOST_SECOND_NS;
     subject->step_ns = row->refused ? refused_ns : granted_ns;
     subject->verdict = WEIR_ALLOW;
     open_where(subject, row);
@@ -119,7 +119,7 @@ static void *open_subject(const struct row *row)
         subject->verdict = take_one(subject);
         if (subject->verdict != WEIR_ALLOW) break;
     }
-    if ((subject->verdict != WEIR_ALLOW) != row->refused) calls_fail(row->name, "all is granted");
+    if ((subject->verdict != WEIR_ALLOW) != row->refused) bench_fail("%s: %s", row->name, "all is granted");
     weir_manual_set(subject->limiter, (weir_instant){subject->now_ns});
     return subject;
 }
@@ -374,7 +374,7 @@ static void add(struct rows *rows, const char *algorithm, enum where where, bool
         const char *name;
         uint64_t (*run)(void *subject, uint64_t count);
     } ways[] = {[LIMITER] = {"take", ask_limiter}, [STATE] = {"decide", ask_state}, [MICRO] = {"micro", ask_micro}};
-    if (rows->size == ROWS_MAX) calls_fail(algorithm, "too many rows");
+    if (rows->size == ROWS_MAX) bench_fail("%s: %s", algorithm, "too many rows");
     char *name = rows->name[rows->size], *limits = rows->limits[rows->size];
     weir_plan plan;
     snprintf(name, TEXT_SIZE, "%s/%s/%s", algorithm, ways[where].name, refused ? "refused" : "granted");

@@ -12,11 +12,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <sys/random.h>
 #include <sys/types.h>
 
-#include "bench.h"
+#include "harness/harness.h"
 
 enum { CALLS_SMALL = 100 };
 
@@ -39,21 +38,13 @@ ssize_t getrandom(void *bytes, size_t size, unsigned flags)
     return (ssize_t)size;
 }
 
-static inline void calls_fail(const char *name, const char *why)
-{
-    fprintf(stderr, "bench-calls: %s: %s\n", name, why);
-    exit(1);
-}
-
 static inline void calls_run(const struct row *row, uint64_t count)
 {
-    char why[64];
     void *subject = row->open(row);
     const uint64_t done = row->run(subject, count);
     row->close(subject);
     if (done == count) return;
-    snprintf(why, sizeof why, "%" PRIu64 " of %" PRIu64 " answered as they should", done, count);
-    calls_fail(row->name, why);
+    bench_fail("%s: %" PRIu64 " of %" PRIu64 " answered as they should", row->name, done, count);
 }
 
 static inline int calls_main(const struct row *rows, size_t size, int argc, char **argv)
@@ -68,7 +59,7 @@ static inline int calls_main(const struct row *rows, size_t size, int argc, char
             known = true;
         }
     }
-    if (!known) calls_fail(argc > 1 ? argv[1] : "", "there is no such row");
+    if (!known) bench_fail("%s: there is no such row", argv[1]);
     return 0;
 }
 

@@ -7,11 +7,11 @@
 
        bench-log_calls            the table, in us
        bench-log_calls --small    a round of it: a test that it still works */
-#include "bench.h"
+#include "harness/harness.h"
 
 #include <weir/weir.h>
 
-enum { ROUNDS = 51, TEXT_SIZE = 512, KEYS = 1024, LISTS = 8 };
+enum { ROUNDS = BENCH_ROUNDS_MAX, TEXT_SIZE = 512, KEYS = 1024, LISTS = 8 };
 
 enum verb { TAKE, CHARGE, SETTLE, OTHER, VERBS };
 static const char *const names[VERBS] = {"take of all", "charge of 10^9", "settle of the oldest", "another text"};
@@ -22,12 +22,6 @@ struct subject {
     uint64_t permits;
 };
 
-static void fail(const char *why)
-{
-    fprintf(stderr, "bench-log_calls: %s\n", why);
-    exit(1);
-}
-
 static void read_plan(weir_plan *plan, uint64_t permits, int limits)
 {
     weir_error error;
@@ -37,7 +31,7 @@ static void read_plan(weir_plan *plan, uint64_t permits, int limits)
         size += (size_t)snprintf(text + size, TEXT_SIZE - size, "%s%llu/min algorithm=sliding-log", i > 0 ? "; " : "",
                                  (unsigned long long)permits);
     }
-    if (weir_plan_parse(plan, text, WEIR_ADMIT, &error) != 0) fail(error.message);
+    if (weir_plan_parse(plan, text, WEIR_ADMIT, &error) != 0) bench_fail("%s", error.message);
 }
 
 static double time_of(struct subject *subject, enum verb verb, weir_key key)
@@ -47,12 +41,12 @@ static double time_of(struct subject *subject, enum verb verb, weir_key key)
     for (uint64_t i = 1; i < subject->permits && verb != TAKE; i++)
         weir_table_take(subject->table, &subject->plan, key, 1);
     if (verb == OTHER) weir_table_charge(subject->table, &subject->plan, key, 1000000000); /* much waits */
-    const uint64_t begin_ns = bench_now_ns();
+    const uint64_t begin_ns = host_now_ns();
     if (verb == TAKE) weir_table_take(subject->table, &subject->plan, key, subject->permits);
     else if (verb == CHARGE) weir_table_charge(subject->table, &subject->plan, key, 1000000000);
     else if (verb == SETTLE) weir_table_settle(subject->table, &subject->plan, key, &first, 0);
     else weir_table_take(subject->table, &subject->other, key, 1);
-    return (double)(bench_now_ns() - begin_ns) / 1000;
+    return (double)(host_now_ns() - begin_ns) / 1000;
 }
 
 static void print_rows(uint64_t permits, int limits, enum verb last, int rounds)
@@ -65,17 +59,17 @@ static void print_rows(uint64_t permits, int limits, enum verb last, int rounds)
     options.keys_max = KEYS;
     options.plan = &subject.plan;
     options.sharing = WEIR_PRIVATE;
-    if (weir_table_open(&subject.table, &options, &error) != 0) fail(error.message);
+    if (weir_table_open(&subject.table, &options, &error) != 0) bench_fail("%s", error.message);
     for (enum verb verb = TAKE; verb <= last; verb++) {
-        double us[ROUNDS];
+        struct bench_series us;
         for (int round = 0; round < rounds; round++) {
             const uint64_t number = (uint64_t)verb * ROUNDS + (uint64_t)round;
             const weir_key key = {&number, sizeof number};
             weir_table_peek(subject.table, &subject.plan, key, -1, 1);
             weir_table_take(subject.table, &subject.plan, key, 0);
-            us[round] = time_of(&subject, verb, key);
+            us.round[round] = time_of(&subject, verb, key);
         }
-        const struct spread spread = bench_spread(us, rounds);
+        const struct bench_spread spread = bench_spread(&us, rounds);
         printf("%6llu permits, %d limit%s %-22s %8.1f %8.1f\n", (unsigned long long)(permits * (uint64_t)limits),
                limits, limits > 1 ? "s" : " ", names[verb], spread.median, spread.most);
     }

@@ -65,8 +65,7 @@ static uint64_t send_all(void *of, uint64_t count)
 
 static void *open_subject(const struct row *row)
 {
-    struct subject *subject = calloc(1, sizeof *subject);
-    if (subject == NULL) calls_fail(row->name, "no memory");
+    struct subject *subject = bench_allocate(1, sizeof *subject);
     subject->rig = rig_open();
     RIG_SAY(subject->rig, "WEIR.LIMIT", "SET", "open", "1000/s");
     RIG_SAY(subject->rig, "WEIR.LIMIT", "SET", "shut", "1/d");
@@ -81,7 +80,7 @@ static void *open_subject(const struct row *row)
     subject->answer_size = strlen(row->answer);
     for (int i = 0; i < WARM; i++) ask(subject);
     const int answers = answers_of(subject);
-    if (row->run == send_all && answers != commands) calls_fail(row->name, subject->rig->out[0]);
+    if (row->run == send_all && answers != commands) bench_fail("%s: %s", row->name, subject->rig->out[0]);
     return subject;
 }
 

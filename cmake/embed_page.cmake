@@ -3,6 +3,8 @@
 # -DOUT=FILE -P: a page with all that it names, as C.  The function that the header declares gives it, cut where the
 # data goes (all is head where none goes in).  With OFF, the same function without a page.
 
+include("${CMAKE_CURRENT_LIST_DIR}/c_string.cmake")
+
 # What Content-Security-Policy calls a text that stands in the page: its SHA-256 in base64.
 function(policy_hash out text)
     set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
@@ -18,17 +20,6 @@ function(policy_hash out text)
     endforeach()
     string(REGEX REPLACE ".$" "=" base64 "${base64}")
     set(${out} "'sha256-${base64}'" PARENT_SCOPE)
-endfunction()
-
-function(c_array out name text)
-    file(WRITE "${OUT}.part" "${text}")
-    file(SIZE "${OUT}.part" size)
-    file(READ "${OUT}.part" hex HEX)
-    file(REMOVE "${OUT}.part")
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-    string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n"
-        bytes "${bytes}")
-    set(${out} "static const unsigned char ${name}[${size}] = {\n${bytes}\n};\n" PARENT_SCOPE)
 endfunction()
 
 # The texts of files, one behind the other, in the order in which they use each other.
@@ -75,13 +66,14 @@ string(REGEX MATCH "http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\""
 set(policy "${CMAKE_MATCH_1}; frame-ancestors 'none'") # which a page cannot say of itself
 string(FIND "${page}" "@data@" cut)
 string(SUBSTRING "${page}" 0 ${cut} head)
-c_array(arrays page_head "${head}")
+c_string(arrays page_head "${head}")
 set(tail "NULL, 0")
 if(NOT cut EQUAL -1)
     math(EXPR cut "${cut} + 6")
     string(SUBSTRING "${page}" ${cut} -1 tail)
-    c_array(tail_array page_tail "${tail}")
-    string(APPEND arrays "\n${tail_array}")
-    set(tail "page_tail, sizeof page_tail")
+    c_string(tail_array page_tail "${tail}")
+    string(APPEND arrays "${tail_array}")
+    set(tail "page_tail, sizeof page_tail - 1")
 endif()
-file(WRITE "${OUT}" "${start}${arrays}\n${function}page_head, sizeof page_head, ${tail},\n        \"${policy}\"};\n}\n")
+file(WRITE "${OUT}"
+    "${start}${arrays}${function}page_head, sizeof page_head - 1, ${tail},\n        \"${policy}\"};\n}\n")

@@ -35,19 +35,22 @@ elseif(WEIR_ENGINE AND NOT hiredis_FOUND)
     message(FATAL_ERROR "WEIR_ENGINE is ON, but hiredis is not here")
 endif()
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/redis/client/*.c")
+set(weir_client weir_engine) # what the command and the service link
 if(NOT WEIR_HAS_ENGINE)
     set(WEIR_HAS_ENGINE OFF)
+    set(weir_client weir_engine_none)
+    set(client "${PROJECT_SOURCE_DIR}/src/redis/client") # weir replay simulates leases all the same
+    add_library(weir_engine_none STATIC "${client}/engine_none.c" "${client}/local/lease.c" "${client}/local/refusal.c")
+    target_link_libraries(weir_engine_none PUBLIC weir_inside)
+    set_target_properties(weir_engine_none PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
     return()
 endif()
+list(FILTER engine_sources EXCLUDE REGEX "/engine_none\\.c$")
 set(engine_tls OFF) # rediss://; WEIR_TLS is in serve.cmake
 if(openssl_FOUND AND NOT (DEFINED WEIR_TLS AND NOT WEIR_TLS))
     set(engine_tls ON)
 endif()
-if(engine_tls) # secure.c and secure_none.c have the same functions
-    list(FILTER engine_sources EXCLUDE REGEX "/secure_none\\.c$")
-else()
-    list(FILTER engine_sources EXCLUDE REGEX "/secure\\.c$")
-endif()
+weir_either(engine_sources "${engine_tls}" secure)
 
 # For engines that do not have it yet.
 set(script_source "${PROJECT_BINARY_DIR}/engine/script.c")
@@ -55,7 +58,7 @@ add_custom_command(
     OUTPUT "${script_source}"
     COMMAND "${CMAKE_COMMAND}" "-DSCRIPT=${script}" "-DOUT=${script_source}"
         -P "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake"
-    DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake"
+    DEPENDS "${script}" "${PROJECT_SOURCE_DIR}/cmake/embed_script.cmake" "${PROJECT_SOURCE_DIR}/cmake/c_string.cmake"
     COMMENT "Embedding ${script}"
     VERBATIM)
 

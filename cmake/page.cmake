@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The pages: of `weir replay --html` and of `weir serve`.  Their sources (web/) and uPlot (web/node_modules, see
-# tools/page) as one C array each.
+# tools/page) as one C string each.
 set(WEIR_PAGE AUTO CACHE STRING "Embed the pages of weir replay and weir serve: ON, OFF, or AUTO (when uPlot is here)")
 set_property(CACHE WEIR_PAGE PROPERTY STRINGS AUTO ON OFF)
 
@@ -40,7 +40,7 @@ function(weir_embed out with header function page)
             "-DUPLOT=${uplot}" "-DHEADER=${header}" "-DFUNCTION=${function}" "-DOUT=${out}"
             -P "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake"
         DEPENDS ${needs} "${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake"
-            "${PROJECT_BINARY_DIR}/page/with_${WEIR_HAS_PAGE}"
+            "${PROJECT_SOURCE_DIR}/cmake/c_string.cmake" "${PROJECT_BINARY_DIR}/page/with_${WEIR_HAS_PAGE}"
         COMMENT "Embedding ${page}"
         VERBATIM)
 endfunction()

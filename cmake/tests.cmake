@@ -26,6 +26,7 @@ set(uses_json PkgConfig::json_c)
 set(uses_cmocka PkgConfig::cmocka)
 set(uses_zlib ZLIB::ZLIB)
 set(uses_unpack weir_unpack)
+set(uses_harness bench_harness)
 
 # Exit status 77 is a skip: the test has printed `skipped: WHAT: WHY; cure: COMMAND`.
 function(weir_test label name tier)

@@ -41,19 +41,21 @@ weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_b
     engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
-weir_programs(unit test TIER check USES cmocka NAMES bench_window PARTS weir-bench/window)
-weir_programs(unit test TIER check USES cmocka NAMES bench_pace_sum
-    PARTS common/arguments common/rows weir-bench/pace_sum weir-bench/window)
+weir_programs(unit test TIER check USES cmocka harness NAMES bench_pacing)
+weir_programs(unit test TIER check USES cmocka harness NAMES bench_window PARTS weir-bench/window)
+weir_programs(unit test TIER check USES cmocka harness NAMES bench_pace_sum
+    PARTS common/rows weir-bench/pace_sum weir-bench/window)
 weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/clients common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
 weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
-    PARTS pace/bytes pace/input pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file pace/bytes pace/input pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka NAMES pace_lines
-    PARTS common/arguments common/signals pace/bytes pace/commands pace/follow pace/input pace/lines pace/outcomes
-        pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
+    PARTS common/arguments common/json_file common/signals pace/bytes pace/commands pace/follow pace/input pace/lines
+        pace/outcomes pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
     WRAPS host_event_wait host_now_ns poll read write)
-weir_programs(unit test TIER check USES cmocka NAMES record PARTS pace/outcomes pace/record pace/record_print)
+weir_programs(unit test TIER check USES cmocka NAMES record
+    PARTS common/json_file pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
@@ -244,11 +246,11 @@ if(TARGET weir_cli)
 endif()
 
 if(TARGET weir_cli AND WEIR_HAS_PAGE)
-    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+    weir_inside_program(page page-fixture "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json_file.c
         src/cli/common/arguments.c $<TARGET_OBJECTS:weir_page>)
     set(without "${PROJECT_BINARY_DIR}/page/without.c")
     weir_embed_replay("${without}" OFF)
-    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json.c
+    weir_inside_program(page page-without "${test_dir}/page/fixture.c" src/cli/replay/page.c src/cli/common/json_file.c
         src/cli/common/arguments.c "${without}")
     weir_test(page look test bash "${test_dir}/page/look.sh" $<TARGET_FILE:page-fixture>)
     weir_test(page write test bash "${test_dir}/page/write.sh" $<TARGET_FILE:page-fixture> $<TARGET_FILE:page-without>)
@@ -287,11 +289,12 @@ foreach(source IN LISTS sources)
         continue()
     endif()
     weir_inside_program(bench bench-${name} "${source}")
+    target_link_libraries(bench-${name} PRIVATE bench_harness)
     if(name STREQUAL serve_calls)
         target_link_libraries(bench-${name} PRIVATE weir_serve)
     endif()
     set_target_properties(bench-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-    add_dependencies(bench-${name} weir_cli weir_bench) # bench/pace.c and bench/table.c run them
+    add_dependencies(bench-${name} weir_cli weir_bench) # bench/rate.c and the scripts run them
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
 weir_test(bench strictness-picture test sh -c
@@ -303,6 +306,9 @@ weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/perfo
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
 weir_inside_program(bench bench-stall-load bench/stall/load.c)
+foreach(target IN ITEMS bench-serve-client bench-stall-load)
+    target_link_libraries(${target} PRIVATE bench_harness)
+endforeach()
 
 function(weir_bench_script name script) # [ALONE]
     weir_test(bench ${name} test
@@ -313,6 +319,8 @@ function(weir_bench_script name script) # [ALONE]
 endfunction()
 weir_bench_script(stall stall/run ALONE)
 if(TARGET weir_cli)
+    weir_bench_script(pace pace)
+    weir_bench_script(replay replay)
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)

@@ -12,13 +12,10 @@ BEGIN {
     figure["cpu", $2 " " $3, $4, count[$2 " " $3, $4]] = $13
 }
 
-function median(what, name, depth,    i, j, n, value, swap) {
+function median(what, name, depth,    i, n) {
     n = count[name, depth]
-    for (i = 1; i <= n; i++) value[i] = figure[what, name, depth, i] + 0
-    for (i = 1; i <= n; i++)
-        for (j = i + 1; j <= n; j++)
-            if (value[j] < value[i]) { swap = value[i]; value[i] = value[j]; value[j] = swap }
-    return n ? value[int((n + 1) / 2)] : 0
+    for (i = 1; i <= n; i++) sample[i] = figure[what, name, depth, i] + 0
+    return n ? middle(n) : 0
 }
 
 # Of rates, and of what the engine's processor needs for a request, which others on the machine change less.

@@ -1,32 +1,10 @@
 # SPDX-License-Identifier: MIT
-# plot.awk: what bench/fleet/run simulated as a picture (awk -F '\t' -f plot.awk fleet.tsv): over the number of nodes,
+# plot.awk: what bench/fleet/run simulated as a picture (see plot): over the number of nodes,
 # one under the other, over-admission in a storm, refusals by mistake in the calm, engine calls in the calm and in a
 # flood.
 
-function log10(x) {
-    return log(x) / log(10)
-}
-
-function text_at(x, y, anchor, class, text) {
-    gsub(/&/, "\\&amp;", text)
-    printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", x, y, anchor,
-        class == "" ? "" : " class=\"" class "\"", text
-}
-
-function line_at(x1, y1, x2, y2, class) {
-    printf "<path class=\"%s\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", class, x1, y1, x2, y2
-}
-
-function number_text(x,    text, end) {
-    text = sprintf("%.0f", x)
-    for (end = length(text) - 3; end > 0; end -= 3) text = substr(text, 1, end) "," substr(text, end + 1)
-    return text
-}
-
-function head(    i, name) {
-    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n",
-        WIDTH, HEIGHT, WIDTH, HEIGHT
-    print "<style>"
+function style(    i) {
+    begin_picture()
     print ":root{--back:#fff;--ink:#333;--grid:#ddd;--d1:#888;--d2:#8a4fb0;--d3:#1668b2;--d4:#0b7d62;--d5:#b3541e}"
     print "@media(prefers-color-scheme:dark){:root{--back:#0d1117;--ink:#ccc;--grid:#333"
     print ";--d1:#999;--d2:#c595ec;--d3:#5aa9f0;--d4:#3fc7a0;--d5:#f09a5e}}"
@@ -36,8 +14,7 @@ function head(    i, name) {
     for (i = 1; i <= designs; i++) {
         printf "text.d%d{fill:var(--d%d)}path.d%d{stroke:var(--d%d)}circle.d%d{fill:var(--d%d)}\n", i, i, i, i, i, i
     }
-    print "</style>"
-    print "<rect width=\"100%\" height=\"100%\" fill=\"var(--back)\"/>"
+    end_style()
 }
 
 # ---- one panel: value[design, nodes], from 0, or by decades from the ground ----
@@ -64,10 +41,10 @@ function draw_grid(title, unit, step,    i) {
 }
 
 function draw_curve(i,    j, path) {
-    end_y[i] = label_y[i] = y_of(value[i, count_max])
-    label[i] = design[i]
+    end_y[design[i]] = label_y[design[i]] = y_of(value[i, count_max])
+    said[design[i]] = design[i]
     if (decades && value[i, count_max] == 0) {
-        label[i] = design[i] ": none"
+        said[design[i]] = design[i] ": none"
         return
     }
     for (j = 1; j <= counts; j++) {
@@ -77,22 +54,13 @@ function draw_curve(i,    j, path) {
     printf "<path class=\"l d%d\" d=\"%s\"/>\n", i, path
 }
 
-# Each at least LABEL below the one above, and all above the bottom.
-function draw_labels(    i, j, moved, order) {
+function draw_labels(    i, name) {
+    for (i = 1; i <= designs; i++) label[i] = design[i]
+    spread_labels(designs, 0, bottom)
     for (i = 1; i <= designs; i++) {
-        for (j = i - 1; j >= 1 && label_y[order[j]] > label_y[i]; j--) order[j + 1] = order[j]
-        order[j + 1] = i
-    }
-    for (i = 2; i <= designs; i++) {
-        if (label_y[order[i]] < label_y[order[i - 1]] + LABEL) label_y[order[i]] = label_y[order[i - 1]] + LABEL
-    }
-    for (i = designs; i >= 1; i--) {
-        moved = i == designs ? bottom : label_y[order[i + 1]] - LABEL
-        if (label_y[order[i]] > moved) label_y[order[i]] = moved
-    }
-    for (i = 1; i <= designs; i++) {
-        if (label[i] == design[i]) line_at(RIGHT + 4, end_y[i], LABELS - 4, label_y[i], "lead d" i)
-        text_at(LABELS, label_y[i] + 4, "start", "d" i, label[i])
+        name = design[i]
+        if (said[name] == name) line_at(RIGHT + 4, end_y[name], LABELS - 4, label_y[name], "lead d" i)
+        text_at(LABELS, label_y[name] + 4, "start", "d" i, said[name])
     }
 }
 
@@ -119,24 +87,7 @@ function share_of(column, row) {
     return calls[row]
 }
 
-/^#/ {
-    note[++notes] = substr($0, 3)
-    next
-}
-
-{
-    row = $1 FS $2 FS $3
-    requests[row] = $4 + $5
-    wrongly_denied[row] = $6
-    excess[row] = $8
-    calls[row] = $9
-    if (!($2 in seen)) count[++counts] = $2
-    seen[$2]
-    count_max = $2 > count_max ? $2 + 0 : count_max
-}
-
 END {
-    A_SECOND = 11000 # 10000/s burst=1000
     WIDTH = 900
     HEIGHT = 1050
     LEFT = 66
@@ -147,7 +98,7 @@ END {
     PANEL = 180
     GAP = 70
     designs = split("engine;leases of 128;leases of 32;leases of 8;shares", design, ";")
-    head()
+    style()
     ceiling = 100
     draw_panel(1, "storm", "over",
         "Over-admission in a storm: above B + r·t in the worst window, of what a second may have", " %", 25)
@@ -160,10 +111,5 @@ END {
     ceiling = 100000
     draw_panel(4, "flood", "calls",
         "Engine calls a second in a flood: 20,000 calls a second, of which 1,000 may pass", "", 0)
-    for (i = 1; i <= notes; i++) {
-        if (note[i] ~ /^(machine|commit):/) said = said (said == "" ? "" : "; ") note[i]
-    }
-    gsub(/: +/, ": ", said)
-    text_at(LEFT, HEIGHT - 10, "start", "", said)
-    print "</svg>"
+    end_picture(LEFT, HEIGHT - 10)
 }

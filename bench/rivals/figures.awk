@@ -27,18 +27,10 @@ BEGIN {
     for (column = VALUE; column <= NF; column++) figure[row, column, rounds_of[row]] = $column
 }
 
-# Leaves the least and the most in `low` and `high`.
-function median(row, column,    n, i, j, moved, v) {
-    n = rounds_of[row]
-    for (i = 1; i <= n; i++) v[i] = figure[row, column, i] + 0
-    for (i = 2; i <= n; i++) {
-        moved = v[i]
-        for (j = i - 1; j >= 1 && v[j] > moved; j--) v[j + 1] = v[j]
-        v[j + 1] = moved
-    }
-    low = v[1]
-    high = v[n]
-    return (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
+# Leaves the least and the most in low and high.
+function median(row, column,    i) {
+    for (i = 1; i <= rounds_of[row]; i++) sample[i] = figure[row, column, i] + 0
+    return middle(rounds_of[row])
 }
 
 function is_rival(row) {
@@ -49,13 +41,11 @@ function absolute(x) {
     return x < 0 ? -x : x
 }
 
-function most(a, b) {
-    return a > b ? a : b
-}
-
 # How far from its schedule: early is no better than late.
-function off(row) {
-    return most(absolute(median(row, P50)), absolute(median(row, P99)))
+function off(row,    p50, p99) {
+    p50 = absolute(median(row, P50))
+    p99 = absolute(median(row, P99))
+    return p50 > p99 ? p50 : p99
 }
 
 function on_rate(row) {

@@ -1,37 +1,6 @@
 # SPDX-License-Identifier: MIT
-# plot.awk: the figures of bench/rivals/run as a picture (awk -f figures.awk -f plot.awk rivals.tsv): how many permits a
+# plot.awk: the figures of bench/rivals/run as a picture (see plot): how many permits a
 # second by threads, and at one rate how late against how much processor time.
-
-function log10(x) {
-    return log(x) / log(10)
-}
-
-function escaped(text) {
-    gsub(/&/, "\\&amp;", text)
-    gsub(/</, "\\&lt;", text)
-    return text
-}
-
-function least(a, b) {
-    return a < b ? a : b
-}
-
-function text_at(x, y, anchor, class, text) {
-    printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>%s</text>\n", x, y, anchor,
-        class == "" ? "" : " class=\"" class "\"", escaped(text)
-}
-
-function line_at(x1, y1, x2, y2, class) {
-    printf "<path class=\"%s\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", class, x1, y1, x2, y2
-}
-
-# 0.1, 1, 10, 1,000; in full, without a fraction that is not there.
-function number_text(x,    text, end) {
-    if (x < 1) return sprintf("%g", x)
-    text = sprintf("%.0f", x)
-    for (end = length(text) - 3; end > 0; end -= 3) text = substr(text, 1, end) "," substr(text, end + 1)
-    return text
-}
 
 function decade_text(us) {
     if (us >= 6) return number_text(10 ^ (us - 6)) " s"
@@ -56,7 +25,7 @@ function rank_rivals(    i, j, n, name, names, moved, known) {
 }
 
 function style(    i, name) {
-    print "<style>"
+    begin_picture()
     print ":root{--back:#fff;--ink:#333;--grid:#ddd;--weir:#1668b2;--floor:#888}"
     print ":root{--r1:#b3541e;--r2:#0b7d62;--r3:#8a4fb0;--r4:#a8842c;--r5:#b0306a}"
     print "@media(prefers-color-scheme:dark){"
@@ -71,28 +40,7 @@ function style(    i, name) {
     }
     print "path.l.floor{stroke-dasharray:6 3}path.l.weir{stroke-width:3}text.weir{font-weight:bold}"
     print "circle.hollow{fill:var(--back)}text.n{font-size:10px;fill:var(--back)}text.o{font-size:10px}"
-    print "</style>"
-}
-
-function head() {
-    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n",
-        WIDTH, HEIGHT, WIDTH, HEIGHT
-    style()
-    print "<rect width=\"100%\" height=\"100%\" fill=\"var(--back)\"/>"
-}
-
-# ---- labels that do not cover each other: each at label_y[], sorted, at least LABEL apart ----
-
-function spread_labels(n, top, bottom,    i, j, moved) {
-    for (i = 2; i <= n; i++) {
-        moved = label[i]
-        for (j = i - 1; j >= 1 && label_y[label[j]] > label_y[moved]; j--) label[j + 1] = label[j]
-        label[j + 1] = moved
-    }
-    for (i = 1; i <= n; i++) label_y[label[i]] = most(label_y[label[i]], i == 1 ? top : label_y[label[i - 1]] + LABEL)
-    for (i = n; i >= 1; i--) {
-        label_y[label[i]] = least(label_y[label[i]], i == n ? bottom : label_y[label[i + 1]] - LABEL)
-    }
+    end_style()
 }
 
 # ---- permits a second by threads ----
@@ -261,13 +209,8 @@ END {
     PACES_HEIGHT = 280
     PACE_RATE = 1000000
     rank_rivals()
-    head()
+    style()
     draw_rates()
     draw_paces()
-    for (i = 1; i <= notes; i++) {
-        if (note[i] ~ /^(machine|commit):/) said = said (said == "" ? "" : "; ") note[i]
-    }
-    gsub(/: +/, ": ", said)
-    text_at(LEFT, HEIGHT - 8, "start", "", said)
-    print "</svg>"
+    end_picture(LEFT, HEIGHT - 8)
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# table.awk: the figures of bench/rivals/run as tables (awk -f figures.awk -f table.awk rivals.tsv).
+# table.awk: the figures of bench/rivals/run as tables (see run).
 
 # Sorts group[1..n] by place[row], the least first.
 function sort_group(n,    i, j, moved) {
@@ -48,7 +48,7 @@ function lease_rate(n,    i) {
     return 0
 }
 
-function print_rates(wanted, count,    n, i, row, own, lease, best, middle) {
+function print_rates(wanted, count,    n, i, row, own, lease, best, rate) {
     n = gather(wanted, count)
     lease = lease_rate(n)
     own = reference_of(wanted) FS wanted FS count
@@ -66,21 +66,21 @@ function print_rates(wanted, count,    n, i, row, own, lease, best, middle) {
     print ""
     for (i = 1; i <= n; i++) {
         row = group[i]
-        middle = median(row, VALUE)
-        printf "%s %-32s %9.1f %17s", row == best ? "*" : " ", who[row], middle, sprintf("%.1f-%.1f", low, high)
-        if (wanted !~ /floor/) printf " %19s", ratio(middle, own)
-        if (lease > 0) printf " %9s", ratio(lease, middle)
+        rate = median(row, VALUE)
+        printf "%s %-32s %9.1f %17s", row == best ? "*" : " ", who[row], rate, sprintf("%.1f-%.1f", low, high)
+        if (wanted !~ /floor/) printf " %19s", ratio(rate, own)
+        if (lease > 0) printf " %9s", ratio(lease, rate)
         print ""
     }
 }
 
 # ---- pacing ----
 
-function print_pace_row(row, floor_p99, best,    middle, p50, p99) {
+function print_pace_row(row, floor_p99, best,    achieved, p50, p99) {
     p50 = median(row, P50)
     p99 = median(row, P99)
-    middle = median(row, VALUE)
-    printf "%s %-32s %9.4f %17s %10.1f %10.1f %8s %7.2f\n", row == best ? "*" : " ", who[row], middle,
+    achieved = median(row, VALUE)
+    printf "%s %-32s %9.4f %17s %10.1f %10.1f %8s %7.2f\n", row == best ? "*" : " ", who[row], achieved,
         sprintf("%.4f-%.4f", low, high), p50 / 1e3, p99 / 1e3, (p99 > 0 ? ratio(p99, floor_p99) : "early"),
         median(row, CPU)
 }

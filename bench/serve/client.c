@@ -24,7 +24,7 @@
 #include <getopt.h>
 #include <sys/epoll.h>
 
-#include "../bench.h"
+#include "harness/harness.h"
 #include "reply.h"
 #include "share/histogram.h"
 #include "sockets.h"
@@ -73,9 +73,7 @@ struct client {
 
 _Noreturn static void fail(const char *what, const char *bytes, size_t size)
 {
-    fprintf(stderr, "bench-serve-client: %s%s%.*s\n", what, size > 0 ? ": " : "",
-            (int)(size < TEXT_SIZE ? size : TEXT_SIZE), bytes);
-    exit(1);
+    bench_fail("%s%s%.*s", what, size > 0 ? ": " : "", (int)(size < TEXT_SIZE ? size : TEXT_SIZE), bytes);
 }
 
 /* ---- batches ---- */
@@ -97,7 +95,7 @@ static void send_batch(struct client *client, struct connection *connection, uin
 
 static void end_batch(struct client *client, struct connection *connection)
 {
-    const uint64_t now_ns = bench_now_ns();
+    const uint64_t now_ns = host_now_ns();
     histogram_add(&client->latency_ns, now_ns - connection->began_ns);
     if (client->settings->rate == 0 && !client->stops) {
         send_batch(client, connection, now_ns);
@@ -157,8 +155,8 @@ static struct connection *next_idle(struct client *client)
 
 static void run_until(struct client *client, uint64_t end_ns)
 {
-    while (client->idle_count > 0) send_batch(client, next_idle(client), bench_now_ns());
-    while (bench_now_ns() < end_ns) {
+    while (client->idle_count > 0) send_batch(client, next_idle(client), host_now_ns());
+    while (host_now_ns() < end_ns) {
         if (turn(client, SILENCE_MS) == 0) fail("no answer for five seconds", "", 0);
     }
 }
@@ -167,9 +165,9 @@ static void run_until(struct client *client, uint64_t end_ns)
 static void run_at_rate_until(struct client *client, uint64_t end_ns)
 {
     const double batch_ns = (double)client->settings->pipeline * 1e9 / client->settings->rate;
-    const uint64_t begin_ns = bench_now_ns();
+    const uint64_t begin_ns = host_now_ns();
     uint64_t batches = 0, due_ns = begin_ns;
-    for (uint64_t now_ns = begin_ns; now_ns < end_ns; now_ns = bench_now_ns()) {
+    for (uint64_t now_ns = begin_ns; now_ns < end_ns; now_ns = host_now_ns()) {
         while (due_ns <= now_ns && client->idle_count > 0) {
             send_batch(client, next_idle(client), due_ns);
             due_ns = begin_ns + (uint64_t)((double)++batches * batch_ns);
@@ -180,7 +178,7 @@ static void run_at_rate_until(struct client *client, uint64_t end_ns)
 
 static void run_for(struct client *client, double seconds)
 {
-    const uint64_t end_ns = bench_now_ns() + (uint64_t)(seconds * 1e9);
+    const uint64_t end_ns = host_now_ns() + (uint64_t)(seconds * 1e9);
     if (client->settings->rate > 0) run_at_rate_until(client, end_ns);
     else run_until(client, end_ns);
 }
@@ -213,9 +211,8 @@ static double server_seconds(long pid)
 
 static struct moment moment_of(const struct settings *settings)
 {
-    return (struct moment){.ns = bench_now_ns(),
-                           .client_s = (double)bench_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
-                           .server_s = server_seconds(settings->pid)};
+    return (struct moment){
+        .ns = host_now_ns(), .client_s = bench_processor_s(), .server_s = server_seconds(settings->pid)};
 }
 
 static void print_result(const struct client *client, const struct moment *begin, const struct moment *end)
@@ -313,52 +310,22 @@ static enum kind kind_of(const char *name)
 
 static void set(struct settings *settings, int option, const char *value)
 {
-    switch (option) {
-    case 't':
-        settings->to = value;
-        break;
-    case 'k':
-        settings->order.kind = kind_of(value);
-        break;
-    case 'w':
-        settings->who = value;
-        break;
-    case 'p':
-        settings->pipeline = strtoul(value, NULL, 10);
-        break;
-    case 'c':
-        settings->connections = strtoul(value, NULL, 10);
-        break;
-    case 'n':
-        settings->order.keys = (uint32_t)strtoul(value, NULL, 10);
-        break;
-    case 'h':
-        settings->order.hot_percent = (uint32_t)strtoul(value, NULL, 10);
-        break;
-    case 's':
-        settings->seconds = strtod(value, NULL);
-        break;
-    case 'u':
-        settings->warm_up_s = strtod(value, NULL);
-        break;
-    case 'F':
-        settings->fills = true;
-        break;
-    case 'r':
-        settings->rate = strtod(value, NULL);
-        break;
-    case 'i':
-        settings->pid = strtol(value, NULL, 10);
-        break;
-    case 'f':
-        settings->script = value;
-        break;
-    case 'a':
-        settings->order.path = value;
-        break;
-    default:
-        settings->order.host = value;
-    }
+    struct tape_order *order = &settings->order;
+    if (option == 't') settings->to = value;
+    else if (option == 'k') order->kind = kind_of(value);
+    else if (option == 'w') settings->who = value;
+    else if (option == 'p') settings->pipeline = strtoul(value, NULL, 10);
+    else if (option == 'c') settings->connections = strtoul(value, NULL, 10);
+    else if (option == 'n') order->keys = (uint32_t)strtoul(value, NULL, 10);
+    else if (option == 'h') order->hot_percent = (uint32_t)strtoul(value, NULL, 10);
+    else if (option == 's') settings->seconds = strtod(value, NULL);
+    else if (option == 'u') settings->warm_up_s = strtod(value, NULL);
+    else if (option == 'F') settings->fills = true;
+    else if (option == 'r') settings->rate = strtod(value, NULL);
+    else if (option == 'i') settings->pid = strtol(value, NULL, 10);
+    else if (option == 'f') settings->script = value;
+    else if (option == 'a') order->path = value;
+    else order->host = value;
 }
 
 static bool are_whole(const struct settings *settings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# table.awk: the figures of bench/serve/run as a table, and what the service is held to (awk -f table.awk serve.tsv).
+# table.awk: the figures of bench/serve/run as a table, and what the service is held to (behind lib/middle.awk).
 BEGIN {
     FS = "\t"
     RATE = 7; P50 = 8; P99 = 9; P999 = 10; ALLOWED = 11; DENIED = 12; SERVER = 13; CLIENT = 14
@@ -12,18 +12,6 @@ BEGIN {
     if (!(row in rounds_of)) order[++rows] = row
     turn_of[row, ++rounds_of[row]] = $1
     for (i = RATE; i <= CLIENT; i++) figure[row, $1, i] = $i
-}
-
-# The middle of sample[1..n]; least and most are left in low and high.
-function middle(n,    i, j, moved) {
-    for (i = 2; i <= n; i++) {
-        moved = sample[i]
-        for (j = i - 1; j >= 1 && sample[j] > moved; j--) sample[j + 1] = sample[j]
-        sample[j + 1] = moved
-    }
-    low = sample[1]
-    high = sample[n]
-    return (sample[int((n + 1) / 2)] + sample[int(n / 2) + 1]) / 2
 }
 
 function median(row, column,    i) {

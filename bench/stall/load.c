@@ -16,10 +16,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <weir/weir.h>
 
-#include "../bench.h"
+#include "harness/harness.h"
 
 enum { CONNECTIONS_MAX = 1024, EVENTS = 64, ANSWER_MAX = 4096 };
 
@@ -43,19 +44,18 @@ struct load {
 
 static void fail(const char *what)
 {
-    fprintf(stderr, "bench/stall: %s: %s\n", what, strerror(errno));
-    exit(1);
+    bench_fail("%s: %s", what, strerror(errno));
 }
 
 static double now_ns(void)
 {
-    return (double)bench_now_ns();
+    return (double)host_now_ns();
 }
 
 static void set_timer(const struct load *load, double at_ns)
 {
     const uint64_t ns = (uint64_t)at_ns;
-    const struct itimerspec when = {.it_value = {(time_t)(ns / BENCH_SECOND_NS), (long)(ns % BENCH_SECOND_NS)}};
+    const struct itimerspec when = {.it_value = {(time_t)(ns / HOST_SECOND_NS), (long)(ns % HOST_SECOND_NS)}};
     if (timerfd_settime(load->timer, TFD_TIMER_ABSTIME, &when, NULL) != 0) fail("timer");
 }
 
@@ -166,7 +166,7 @@ static void connect_all(struct load *load, int port)
 
 static double quantile(double values[], const struct load *load, double part)
 {
-    return bench_quantile(values, (int)load->answered, part);
+    return bench_quantile(values, load->answered, part);
 }
 
 static void report(const struct load *load)

@@ -10,17 +10,21 @@
    Bare sleeps and waits take turns. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
-#include "api/limiter.h"
-#include "cli/common/arguments.h"
+#include "harness/loops.h"
 #include "share/histogram.h"
-#include "weir-bench/loops.h"
+#include "weir-bench/sections.h"
 
 enum { LOOP_LOAD, LOOP_SYSTEM, LOOP_COARSE, LOOP_TICKER, LOOP_TSC, LOOPS };
 enum { SLEEP_BARE, SLEEP_WAIT, SLEEPS };
 enum { SLEEP_NS = 100000 };
+
+static const enum bench_work WORKS_OF_CLOCK[LOOPS] = {[LOOP_LOAD] = WORK_LOAD,
+                                                      [LOOP_SYSTEM] = WORK_READ_SYSTEM,
+                                                      [LOOP_COARSE] = WORK_READ_COARSE,
+                                                      [LOOP_TICKER] = WORK_READ_TICKER,
+                                                      [LOOP_TSC] = WORK_READ_TSC};
 
 static const char ONE_IN_SLEEP_NS[] = "10000/s algorithm=hybrid";
 static const uint64_t RUN_USUAL_NS = 60000000;
@@ -43,65 +47,6 @@ struct clocks {
     struct bench_rates rates;
     struct slept slept[SLEEPS]; /* all rounds together */
 };
-
-/* ---- clocks ---- */
-
-static uint64_t run_load(struct bench_member *member, void *shared)
-{
-    struct atom *word = &((weir_limiter **)shared)[LOOP_SYSTEM]->manual_ns;
-    uint64_t done = 0;
-    (void)member;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        done += atom_load(word) == 0;
-        bench_forget();
-    }
-    return done;
-}
-
-static uint64_t read_clock(const weir_limiter *limiter)
-{
-    uint64_t advanced = 0;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        advanced += limiter_now_ns(limiter) != 0;
-        bench_forget();
-    }
-    return advanced;
-}
-
-static uint64_t run_system(struct bench_member *member, void *shared)
-{
-    (void)member;
-    return read_clock(((weir_limiter **)shared)[LOOP_SYSTEM]);
-}
-
-static uint64_t run_coarse(struct bench_member *member, void *shared)
-{
-    (void)member;
-    return read_clock(((weir_limiter **)shared)[LOOP_COARSE]);
-}
-
-static uint64_t run_ticker(struct bench_member *member, void *shared)
-{
-    (void)member;
-    return read_clock(((weir_limiter **)shared)[LOOP_TICKER]);
-}
-
-static uint64_t run_tsc(struct bench_member *member, void *shared)
-{
-    (void)member;
-    return read_clock(((weir_limiter **)shared)[LOOP_TSC]);
-}
-
-static bool measure_clocks(const struct bench_wish *wish, weir_limiter *limiter[LOOPS], struct bench_rates *rates)
-{
-    struct bench_loops loops = {.section = "clock", .count = LOOPS, .shared = limiter};
-    loops.loop[LOOP_LOAD] = (struct bench_loop){.run = run_load};
-    loops.loop[LOOP_SYSTEM] = (struct bench_loop){.run = run_system};
-    loops.loop[LOOP_COARSE] = (struct bench_loop){.run = run_coarse};
-    loops.loop[LOOP_TICKER] = (struct bench_loop){.run = run_ticker};
-    loops.loop[LOOP_TSC] = (struct bench_loop){.run = run_tsc};
-    return bench_loops_measure(&loops, wish, rates);
-}
 
 /* ---- sleeps ---- */
 
@@ -135,32 +80,19 @@ static void leave(struct bench_member *member)
     slept->switches += switches_of_thread() - slept->switches_before;
 }
 
-static bool measure_sleep(const struct bench_wish *wish, struct slept *slept, bool bare)
+static void measure_sleep(const struct bench_wish *wish, struct slept *slept, bool bare)
 {
     struct sleep sleep = {bare ? NULL : bench_open(ONE_IN_SLEEP_NS, WEIR_PACE, WEIR_CLOCK_SYSTEM, 0), slept};
     struct bench_crew crew = {
         .name = "sleep", .threads = 1, .run_ns = wish->run_ns, .job = &sleep, .turn = sleep_once, .leave = leave};
-    if (!bare && sleep.limiter == NULL) return false;
-    const bool done = bench_crew_run(&crew);
+    bench_crew_run(&crew);
     bench_crew_close(&crew);
     weir_close(sleep.limiter);
-    return done;
-}
-
-static bool measure_sleeps(const struct bench_wish *wish, struct clocks *clocks)
-{
-    for (int round = 0; round < wish->rounds; round++) {
-        bench_progress("sleep", "us", SLEEP_NS / 1000, round, wish->rounds);
-        for (int kind = 0; kind < SLEEPS; kind++) {
-            if (!measure_sleep(wish, &clocks->slept[kind], kind == SLEEP_BARE)) return false;
-        }
-    }
-    return true;
 }
 
 /* ---- both ---- */
 
-static void fill_in(struct bench_wish *wish)
+void clock_fill_in(struct bench_wish *wish)
 {
     bench_fill_in_loops(wish);
     wish->counts = 1;
@@ -168,26 +100,20 @@ static void fill_in(struct bench_wish *wish)
     wish->run_ns = RUN_USUAL_NS;
 }
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t clock_runs(const struct bench_wish *wish)
 {
     return (uint64_t)wish->rounds * (LOOPS + SLEEPS);
 }
 
-static void *measure(const struct bench_wish *wish)
+void *clock_measure(const struct bench_wish *wish)
 {
-    weir_limiter *limiter[LOOPS] = {[LOOP_SYSTEM] = bench_open("1/s", WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0),
-                                    [LOOP_COARSE] = bench_open("1/s", WEIR_ADMIT, WEIR_CLOCK_COARSE, 0),
-                                    [LOOP_TICKER] = bench_open("1/s", WEIR_ADMIT, WEIR_CLOCK_TICKER, 0),
-                                    [LOOP_TSC] = bench_open("1/s", WEIR_ADMIT, WEIR_CLOCK_TSC, 0)};
-    struct clocks *clocks = calloc(1, sizeof *clocks);
-    if (clocks == NULL) trouble("no memory");
-    const bool done = clocks != NULL && limiter[LOOP_SYSTEM] != NULL && limiter[LOOP_COARSE] != NULL &&
-                      limiter[LOOP_TICKER] != NULL && limiter[LOOP_TSC] != NULL &&
-                      measure_clocks(wish, limiter, &clocks->rates) && measure_sleeps(wish, clocks);
-    for (int i = 0; i < LOOPS; i++) weir_close(limiter[i]);
-    if (done) return clocks;
-    free(clocks);
-    return NULL;
+    struct clocks *clocks = bench_allocate(1, sizeof *clocks);
+    bench_works_measure("clock", WORKS_OF_CLOCK, LOOPS, wish, &clocks->rates);
+    for (int round = 0; round < wish->rounds; round++) {
+        bench_progress("sleep", "us", SLEEP_NS / 1000, round, wish->rounds);
+        for (int kind = 0; kind < SLEEPS; kind++) measure_sleep(wish, &clocks->slept[kind], kind == SLEEP_BARE);
+    }
+    return clocks;
 }
 
 /* ---- printing ---- */
@@ -219,7 +145,7 @@ static void print_sleep(const struct slept *slept, const char *name)
     printf(" %16.2f\n", per_sleep(slept));
 }
 
-static void print_words(const struct bench_wish *wish, const void *measured)
+void clock_words(const struct bench_wish *wish, const void *measured)
 {
     const struct clocks *clocks = measured;
     printf("clock: a reading, ns             median      min      max\n");
@@ -244,7 +170,7 @@ static void print_json_sleep(bool first, const char *name, const struct slept *s
     printf("}");
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+void clock_json(const struct bench_wish *wish, const void *measured)
 {
     static const char *const names[LOOPS] = {[LOOP_LOAD] = "floor_load_ns",
                                              [LOOP_SYSTEM] = "system_ns",
@@ -260,15 +186,4 @@ static void print_json(const struct bench_wish *wish, const void *measured)
     print_json_sleep(false, "floor", &clocks->slept[SLEEP_BARE]);
     print_json_sleep(false, "take_wait", &clocks->slept[SLEEP_WAIT]);
     printf("}");
-}
-
-const struct bench_section *bench_clock_section(void)
-{
-    static const struct bench_section section = {.name = "clock",
-                                                 .fill_in = fill_in,
-                                                 .runs = runs,
-                                                 .measure = measure,
-                                                 .print_words = print_words,
-                                                 .print_json = print_json};
-    return &section;
 }

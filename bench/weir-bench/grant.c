@@ -1,200 +1,63 @@
 /* SPDX-License-Identifier: MIT
-   What a permit costs, where one limiter is asked by all threads and never refuses.
-
-   Floors are what each way cannot do without: a lease a comparison and a subtraction in memory of the thread's own, the
-   word a compare-and-swap of a word that all share, asking without a time a reading of the clock.
-
-   A lease reads the clock when it is renewed and never else, a plain call each time (test/unit/clock_reads_test.c).
-   So its readings are counted as renewals, by the permits that are left in it before each call, in a loop of its own:
-   looking would slow down the loop that is measured.
-
-   Every call was granted, or it fails. */
-#include <math.h>
+   What a permit costs, where one limiter is asked by all threads and never refuses. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "cli/common/arguments.h"
-#include "weir-bench/loops.h"
+#include "harness/loops.h"
+#include "weir-bench/sections.h"
 
 enum { LOOP_COUNTER, LOOP_SWAP, LOOP_CLOCK, LOOP_WORD_AT, LOOP_WORD, LOOP_WORD_TSC, LOOP_LEASE, LOOP_RENEWALS, LOOPS };
 
-enum { REFILL = 1000000, THOUSAND = 1000 };
+static const enum bench_work WORKS_OF_GRANT[LOOPS] = {
+    [LOOP_COUNTER] = WORK_SUBTRACT, [LOOP_SWAP] = WORK_SWAP,        [LOOP_CLOCK] = WORK_CLOCK,
+    [LOOP_WORD_AT] = WORK_TAKE_AT,  [LOOP_WORD] = WORK_TAKE,        [LOOP_WORD_TSC] = WORK_TAKE_TSC,
+    [LOOP_LEASE] = WORK_LEASE,      [LOOP_RENEWALS] = WORK_RENEWALS};
+
+enum { THOUSAND = 1000 };
 #define MILLION 1e6
 
-/* More than all processors can ask for; and one of a thousand threads may come with a time that is seconds old. */
-static const char NEVER_REFUSES[] = "1000G/s burst=1h";
-
-struct shared {
-    alignas(BENCH_CACHE_LINE) struct atom word;
-    alignas(BENCH_CACHE_LINE) weir_limiter *limiter;
-    weir_limiter *tsc;
-};
-
-struct grant {
-    struct bench_rates rates[BENCH_COUNTS_MAX];
-};
-
-/* ---- floors ---- */
-
-/* Apart, so that it is a branch in the loop as it is in a lease, and nothing to be computed each time. */
-static void __attribute__((noinline)) refill(struct bench_member *member)
-{
-    member->left = REFILL;
-    bench_forget();
-}
-
-static uint64_t run_counter(struct bench_member *member, void *shared)
-{
-    uint64_t granted = 0;
-    (void)shared;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        if (member->left < 1) refill(member);
-        member->left -= 1;
-        granted++;
-        bench_forget();
-    }
-    return granted;
-}
-
-static uint64_t run_swap(struct bench_member *member, void *shared)
-{
-    struct atom *word = &((struct shared *)shared)->word;
-    (void)member;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        uint64_t seen = atom_load_acquire(word);
-        while (!atom_swap(word, &seen, seen + 1)) continue;
-        bench_forget();
-    }
-    return BENCH_CALLS;
-}
-
-/* ---- ours ---- */
-
-static uint64_t run_word_at(struct bench_member *member, void *shared)
-{
-    weir_limiter *limiter = ((struct shared *)shared)->limiter;
-    const weir_instant now = weir_now();
-    uint64_t granted = 0;
-    (void)member;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        granted += weir_allowed(weir_take_at(limiter, now, 1));
-        bench_forget();
-    }
-    return granted;
-}
-
-static uint64_t take_all(weir_limiter *limiter)
-{
-    uint64_t granted = 0;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        granted += weir_allowed(weir_take(limiter, 1));
-        bench_forget();
-    }
-    return granted;
-}
-
-static uint64_t run_word(struct bench_member *member, void *shared)
-{
-    (void)member;
-    return take_all(((struct shared *)shared)->limiter);
-}
-
-static uint64_t run_word_tsc(struct bench_member *member, void *shared)
-{
-    (void)member;
-    return take_all(((struct shared *)shared)->tsc);
-}
-
-static uint64_t run_lease(struct bench_member *member, void *shared)
-{
-    uint64_t granted = 0;
-    (void)shared;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        granted += weir_allowed(weir_lease_take(&member->lease, 1));
-        bench_forget();
-    }
-    return granted;
-}
-
-static uint64_t run_renewals(struct bench_member *member, void *shared)
-{
-    uint64_t granted = 0;
-    (void)shared;
-    for (int i = 0; i < BENCH_CALLS; i++) {
-        member->counted += member->lease.left < 1;
-        granted += weir_allowed(weir_lease_take(&member->lease, 1));
-        bench_forget();
-    }
-    return granted;
-}
-
-/* ---- measuring ---- */
-
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t grant_runs(const struct bench_wish *wish)
 {
     return bench_loops_runs(wish, LOOPS);
 }
 
-static bool measure_all(const struct bench_wish *wish, struct shared *shared, struct grant *grant)
+void *grant_measure(const struct bench_wish *wish)
 {
-    struct bench_loops loops = {.section = "grant", .count = LOOPS, .shared = shared};
-    loops.loop[LOOP_COUNTER] = (struct bench_loop){.run = run_counter};
-    loops.loop[LOOP_SWAP] = (struct bench_loop){.run = run_swap};
-    loops.loop[LOOP_CLOCK] = (struct bench_loop){.run = bench_run_clock};
-    loops.loop[LOOP_WORD_AT] = (struct bench_loop){.run = run_word_at};
-    loops.loop[LOOP_WORD] = (struct bench_loop){.run = run_word};
-    loops.loop[LOOP_WORD_TSC] = (struct bench_loop){.run = run_word_tsc};
-    loops.loop[LOOP_LEASE] = (struct bench_loop){.run = run_lease, .leased = &shared->limiter};
-    loops.loop[LOOP_RENEWALS] = (struct bench_loop){.run = run_renewals, .leased = &shared->limiter};
-    return bench_loops_measure(&loops, wish, grant->rates);
-}
-
-static void *measure(const struct bench_wish *wish)
-{
-    struct shared shared = {.limiter = bench_open(NEVER_REFUSES, WEIR_ADMIT, WEIR_CLOCK_SYSTEM, 0),
-                            .tsc = bench_open(NEVER_REFUSES, WEIR_ADMIT, WEIR_CLOCK_TSC, 0)};
-    struct grant *grant = calloc(1, sizeof *grant);
-    if (grant == NULL) trouble("no memory");
-    const bool opened = shared.limiter != NULL && shared.tsc != NULL;
-    const bool done = grant != NULL && opened && measure_all(wish, &shared, grant);
-    weir_close(shared.limiter);
-    weir_close(shared.tsc);
-    if (done) return grant;
-    free(grant);
-    return NULL;
+    struct bench_rates *rates = bench_allocate(BENCH_COUNTS_MAX, sizeof *rates);
+    bench_works_measure("grant", WORKS_OF_GRANT, LOOPS, wish, rates);
+    return rates;
 }
 
 /* ---- printing ---- */
 
 /* Of what so many processors would do that are each as fast as those with the first number of threads. */
-static struct bench_spread of_processors(const struct bench_wish *wish, const struct grant *grant, int count)
+static struct bench_spread of_processors(const struct bench_wish *wish, const struct bench_rates rates[], int count)
 {
     const unsigned first = wish->threads[0], threads = wish->threads[count], most = wish->processors;
     const double more = (double)(threads < most ? threads : most) / (double)(first < most ? first : most);
-    struct bench_series expected = grant->rates[0].rate[LOOP_LEASE];
+    struct bench_series expected = rates[0].rate[LOOP_LEASE];
     for (int i = 0; i < wish->rounds; i++) expected.round[i] *= more;
-    return bench_ratio(&grant->rates[count].rate[LOOP_LEASE], &expected, wish->rounds);
+    return bench_ratio(&rates[count].rate[LOOP_LEASE], &expected, wish->rounds);
 }
 
 struct ratios {
     struct bench_spread lease, word_at, word, word_tsc, processors, readings;
 };
 
-static struct ratios ratios_of(const struct bench_wish *wish, const struct grant *grant, int count)
+static struct ratios ratios_of(const struct bench_wish *wish, const struct bench_rates rates[], int count)
 {
-    const struct bench_series *rate = grant->rates[count].rate;
+    const struct bench_series *rate = rates[count].rate;
     const int rounds = wish->rounds;
     return (struct ratios){
         .lease = bench_times(&rate[LOOP_LEASE], &rate[LOOP_COUNTER], NULL, rounds),
         .word_at = bench_times(&rate[LOOP_WORD_AT], &rate[LOOP_SWAP], NULL, rounds),
         .word = bench_times(&rate[LOOP_WORD], &rate[LOOP_SWAP], &rate[LOOP_CLOCK], rounds),
         .word_tsc = bench_times(&rate[LOOP_WORD_TSC], &rate[LOOP_SWAP], NULL, rounds),
-        .processors = of_processors(wish, grant, count),
-        .readings = bench_spread(&grant->rates[count].counted[LOOP_RENEWALS], rounds),
+        .processors = of_processors(wish, rates, count),
+        .readings = bench_spread(&rates[count].counted[LOOP_RENEWALS], rounds),
     };
 }
 
-static void print_rates(const struct bench_wish *wish, const struct grant *grant)
+static void print_rates(const struct bench_wish *wish, const struct bench_rates rates[])
 {
     static const int shown[] = {LOOP_COUNTER, LOOP_SWAP, LOOP_CLOCK, LOOP_WORD_AT, LOOP_WORD, LOOP_LEASE};
     printf("grant: permits of one limiter that never refuses, million a second\n"
@@ -202,19 +65,19 @@ static void print_rates(const struct bench_wish *wish, const struct grant *grant
     for (int count = 0; count < wish->counts; count++) {
         printf("  %7u", wish->threads[count]);
         for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-            bench_print_number(bench_spread(&grant->rates[count].rate[shown[i]], wish->rounds).median / MILLION, 13, 1);
+            bench_print_number(bench_spread(&rates[count].rate[shown[i]], wish->rounds).median / MILLION, 13, 1);
         }
         printf("\n");
     }
 }
 
-static void print_words(const struct bench_wish *wish, const void *measured)
+void grant_words(const struct bench_wish *wish, const void *measured)
 {
-    const struct grant *grant = measured;
-    print_rates(wish, grant);
+    const struct bench_rates *rates = measured;
+    print_rates(wish, rates);
     printf("  threads    lease / counter  word, now / swap  word / swap+clock     of processors  clock reads\n");
     for (int count = 0; count < wish->counts; count++) {
-        const struct ratios ratios = ratios_of(wish, grant, count);
+        const struct ratios ratios = ratios_of(wish, rates, count);
         printf("  %7u", wish->threads[count]);
         bench_print_ratio(ratios.lease, 18);
         bench_print_ratio(ratios.word_at, 17);
@@ -230,7 +93,7 @@ static void print_words(const struct bench_wish *wish, const void *measured)
            wish->threads[0], wish->threads[0] == 1 ? "" : "s");
 }
 
-static void print_count(const struct bench_wish *wish, const struct grant *grant, int count)
+static void print_count(const struct bench_wish *wish, const struct bench_rates rates[], int count)
 {
     static const char *const names[LOOPS] = {[LOOP_COUNTER] = "floor_counter_per_s",
                                              [LOOP_SWAP] = "floor_cas_per_s",
@@ -239,11 +102,11 @@ static void print_count(const struct bench_wish *wish, const struct grant *grant
                                              [LOOP_WORD] = "word_per_s",
                                              [LOOP_WORD_TSC] = "word_tsc_per_s",
                                              [LOOP_LEASE] = "lease_per_s"};
-    const struct ratios ratios = ratios_of(wish, grant, count);
+    const struct ratios ratios = ratios_of(wish, rates, count);
     printf("%s{\"threads\":%u", count > 0 ? "," : "", wish->threads[count]);
     for (int loop = 0; loop < LOOPS; loop++) {
         if (names[loop] == NULL) continue;
-        bench_json_spread(false, names[loop], bench_spread(&grant->rates[count].rate[loop], wish->rounds), 0);
+        bench_json_spread(false, names[loop], bench_spread(&rates[count].rate[loop], wish->rounds), 0);
     }
     bench_json_spread(false, "lease_times_counter", ratios.lease, 3);
     bench_json_spread(false, "word_at_times_cas", ratios.word_at, 3);
@@ -255,20 +118,9 @@ static void print_count(const struct bench_wish *wish, const struct grant *grant
     printf("}");
 }
 
-static void print_json(const struct bench_wish *wish, const void *measured)
+void grant_json(const struct bench_wish *wish, const void *measured)
 {
     printf("\"grant\":[");
     for (int count = 0; count < wish->counts; count++) print_count(wish, measured, count);
     printf("]");
-}
-
-const struct bench_section *bench_grant_section(void)
-{
-    static const struct bench_section section = {.name = "grant",
-                                                 .fill_in = bench_fill_in_loops,
-                                                 .runs = runs,
-                                                 .measure = measure,
-                                                 .print_words = print_words,
-                                                 .print_json = print_json};
-    return &section;
 }

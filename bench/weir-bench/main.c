@@ -5,15 +5,10 @@
 #include "weir-bench/sections.h"
 
 #include <getopt.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli/common/arguments.h"
 #include "cli/common/streams.h"
-#include "weir-bench/figures.h"
+#include "harness/loops.h"
 
 enum { SECTION_GRANT, SECTION_DENY, SECTION_CLOCK, SECTION_PACE, SECTION_TABLE, SECTIONS };
 enum { OPTION_THREADS, OPTION_RATE, OPTION_GRAIN, OPTION_KEYS, OPTION_FOR, OPTION_ROUNDS, OPTION_JSON, OPTION_COUNT };
@@ -39,21 +34,13 @@ struct bench {
     uint64_t for_ns; /* 0: as long as it usually takes */
 };
 
-static const struct bench_section *section_of(int section)
-{
-    switch (section) {
-    case SECTION_GRANT:
-        return bench_grant_section();
-    case SECTION_DENY:
-        return bench_deny_section();
-    case SECTION_CLOCK:
-        return bench_clock_section();
-    case SECTION_PACE:
-        return bench_pace_section();
-    default:
-        return bench_table_section();
-    }
-}
+static const struct bench_section SECTION_ROWS[SECTIONS] = {
+    [SECTION_GRANT] = {"grant", bench_fill_in_loops, grant_runs, grant_measure, grant_words, grant_json},
+    [SECTION_DENY] = {"deny", bench_fill_in_loops, deny_runs, deny_measure, deny_words, deny_json},
+    [SECTION_CLOCK] = {"clock", clock_fill_in, clock_runs, clock_measure, clock_words, clock_json},
+    [SECTION_PACE] = {"pace", pace_fill_in, pace_runs, pace_measure, pace_words, pace_json},
+    [SECTION_TABLE] = {"table", table_fill_in, table_runs, table_measure, table_words, table_json},
+};
 
 /* ---- arguments ---- */
 
@@ -148,7 +135,7 @@ static bool read_option(struct bench *bench, int option, const char *value)
 static bool read_section(struct bench *bench, const char *name)
 {
     for (int section = 0; section < SECTIONS; section++) {
-        if (strcmp(section_of(section)->name, name) != 0) continue;
+        if (strcmp(SECTION_ROWS[section].name, name) != 0) continue;
         bench->named[section] = true;
         return true;
     }
@@ -164,7 +151,7 @@ static bool check_options(const struct bench *bench)
     } rows[] = {{OPTION_RATE, SECTION_PACE}, {OPTION_GRAIN, SECTION_PACE}, {OPTION_KEYS, SECTION_TABLE}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (!bench->given[rows[i].option] || bench->named[rows[i].section]) continue;
-        const char *name = section_of(rows[i].section)->name;
+        const char *name = SECTION_ROWS[rows[i].section].name;
         trouble("--%s is for the section %s, which is not among those named; add %s", option_rows[rows[i].option].name,
                 name, name);
         return false;
@@ -196,26 +183,6 @@ static bool read_sections(struct bench *bench, int argc, char **argv)
 
 /* ---- running ---- */
 
-#ifdef __linux__
-
-/* Those that this process may use. */
-static unsigned processors(void)
-{
-    cpu_set_t set;
-    const int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count > 0 ? (unsigned)count : 1;
-}
-
-#else
-
-static unsigned processors(void)
-{
-    const long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 ? (unsigned)count : 1;
-}
-
-#endif
-
 /* Each run is as much longer or shorter than usual as all together shall be. */
 static void share_time(struct bench *bench)
 {
@@ -223,8 +190,8 @@ static void share_time(struct bench *bench)
     for (int section = 0; section < SECTIONS; section++) {
         struct bench_wish *wish = &bench->filled_in[section];
         *wish = bench->wish;
-        section_of(section)->fill_in(wish);
-        if (bench->named[section]) usual_ns += (double)wish->run_ns * (double)section_of(section)->runs(wish);
+        SECTION_ROWS[section].fill_in(wish);
+        if (bench->named[section]) usual_ns += (double)wish->run_ns * (double)SECTION_ROWS[section].runs(wish);
     }
     if (bench->for_ns == 0) return;
     for (int section = 0; section < SECTIONS; section++) {
@@ -233,21 +200,16 @@ static void share_time(struct bench *bench)
     }
 }
 
-static bool measure_all(struct bench *bench)
+static void measure_all(struct bench *bench)
 {
-    bool done = true;
     if (!bench->json) printf("weir %s, %u processors\n\n", weir_version(), bench->wish.processors);
-    for (int section = 0; section < SECTIONS && done; section++) {
+    for (int section = 0; section < SECTIONS; section++) {
         if (!bench->named[section]) continue;
         fflush(stdout);
-        bench->measured[section] = section_of(section)->measure(&bench->filled_in[section]);
+        bench->measured[section] = SECTION_ROWS[section].measure(&bench->filled_in[section]);
         bench_progress_clear();
-        done = bench->measured[section] != NULL;
-        if (done && !bench->json) {
-            section_of(section)->print_words(&bench->filled_in[section], bench->measured[section]);
-        }
+        if (!bench->json) SECTION_ROWS[section].print_words(&bench->filled_in[section], bench->measured[section]);
     }
-    return done;
 }
 
 static void print_json(const struct bench *bench)
@@ -256,7 +218,7 @@ static void print_json(const struct bench *bench)
     for (int section = 0; section < SECTIONS; section++) {
         if (!bench->named[section]) continue;
         printf(",");
-        section_of(section)->print_json(&bench->filled_in[section], bench->measured[section]);
+        SECTION_ROWS[section].print_json(&bench->filled_in[section], bench->measured[section]);
     }
     printf("}\n");
 }
@@ -264,10 +226,10 @@ static void print_json(const struct bench *bench)
 static int measure_and_print(struct bench *bench)
 {
     share_time(bench);
-    const bool done = measure_all(bench);
-    if (done && bench->json) print_json(bench);
+    measure_all(bench);
+    if (bench->json) print_json(bench);
     for (int section = 0; section < SECTIONS; section++) free(bench->measured[section]);
-    return done ? STATUS_DONE : STATUS_TROUBLE;
+    return STATUS_DONE;
 }
 
 static const struct command *weir_bench(void)
@@ -297,7 +259,7 @@ static const struct command *weir_bench(void)
 
 static int run(int argc, char **argv)
 {
-    struct bench bench = {.wish = {.keys = KEYS_USUAL, .processors = processors()}};
+    struct bench bench = {.wish = {.keys = KEYS_USUAL, .processors = (unsigned)host_processors()}};
     const char *value;
     for (int option; (option = next_option(weir_bench(), argc, argv, &value)) != ARGUMENTS_END;) {
         if (option == ARGUMENTS_HELP) return STATUS_DONE;

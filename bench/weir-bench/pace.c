@@ -15,16 +15,11 @@
    Nothing shared is written by the harness. */
 #include "weir-bench/pace.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "api/limiter.h"
-#include "cli/common/arguments.h"
 #include "core/clock.h"
 #include "core/num.h"
-#include "host/clock.h"
+#include "harness/loops.h"
 #include "plan/plan.h"
-#include "weir-bench/loops.h"
 
 enum { AT_ONCE = 64, DUE_BITS = 16, RATIO_BITS = 32, LIMIT_SIZE = 64, ORIGIN_PART = 10 };
 
@@ -137,7 +132,7 @@ static void sleep_turn(struct bench_member *member)
 
 /* ---- a run ---- */
 
-static bool enter(struct bench_member *member)
+static void enter(struct bench_member *member)
 {
     const struct job *job = member->crew->job;
     struct pace_notes *notes = &job->notes[member->index];
@@ -147,9 +142,8 @@ static bool enter(struct bench_member *member)
     rows_open(&notes->interval, sizeof(struct bench_interval));
     member->own = notes;
     for (int i = 0; i < AT_ONCE; i++) next_random(&notes->random);
-    if (job->limiter == NULL || weir_lease_open(&member->lease, job->limiter, &error) == 0) return true;
-    trouble("%s", error.message);
-    return false;
+    if (job->limiter != NULL && weir_lease_open(&member->lease, job->limiter, &error) != 0)
+        bench_fail("%s", error.message);
 }
 
 static void leave(struct bench_member *member)
@@ -157,7 +151,7 @@ static void leave(struct bench_member *member)
     weir_lease_close(&member->lease);
 }
 
-static bool run(struct job *job, const struct bench_wish *wish, unsigned threads, const struct pace_bound *bound,
+static void run(struct job *job, const struct bench_wish *wish, unsigned threads, const struct pace_bound *bound,
                 double figure[PACE_FIGURES])
 {
     struct bench_crew crew = {.name = "pace",
@@ -168,13 +162,12 @@ static bool run(struct job *job, const struct bench_wish *wish, unsigned threads
                               .turn = job->limiter != NULL ? wait_turn : sleep_turn,
                               .leave = leave,
                               .halt = halt};
-    job->notes = calloc(threads, sizeof *job->notes);
-    if (job->notes == NULL) trouble("no memory");
-    const bool done = job->notes != NULL && bench_crew_run(&crew) && pace_sum(&crew, bound, figure);
-    for (unsigned i = 0; job->notes != NULL && i < threads; i++) rows_close(&job->notes[i].interval);
+    job->notes = bench_allocate(threads, sizeof *job->notes);
+    bench_crew_run(&crew);
+    pace_sum(&crew, bound, figure);
+    for (unsigned i = 0; i < threads; i++) rows_close(&job->notes[i].interval);
     free(job->notes);
     bench_crew_close(&crew);
-    return done;
 }
 
 static struct pace_bound bound_of(const char *limit, uint64_t rate)
@@ -199,7 +192,7 @@ static void take_rule(const struct cell_content *content, void *context)
     *(struct rule *)context = content->rule[0];
 }
 
-static bool measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t every, unsigned threads, int round,
+static void measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t every, unsigned threads, int round,
                         struct paced *paced)
 {
     char limit[LIMIT_SIZE];
@@ -207,36 +200,18 @@ static bool measure_one(const struct bench_wish *wish, uint64_t rate, uint64_t e
     snprintf(limit, sizeof limit, "%llu/s", (unsigned long long)rate);
     const struct pace_bound bound = bound_of(limit, rate);
     struct job job = {.rate = rate, .every = every};
-    bool done = run(&job, wish, threads, &bound, figure);
-    if (done) keep(paced->floor, round, figure);
+    run(&job, wish, threads, &bound, figure);
+    keep(paced->floor, round, figure);
     job.limiter = bench_open(limit, WEIR_PACE, WEIR_CLOCK_SYSTEM, wish->grain_ns);
-    if (job.limiter != NULL) limiter_look(job.limiter, take_rule, &job.rule);
-    done = done && job.limiter != NULL && run(&job, wish, threads, &bound, figure);
-    if (done) keep(paced->ours, round, figure);
+    limiter_look(job.limiter, take_rule, &job.rule);
+    run(&job, wish, threads, &bound, figure);
+    keep(paced->ours, round, figure);
     weir_close(job.limiter);
-    return done;
-}
-
-static bool measure_all(const struct bench_wish *wish, struct pacing *pacing)
-{
-    for (int round = 0; round < wish->rounds; round++) {
-        for (int i = 0; i < wish->rates; i++) {
-            pacing->every[i] = (wish->rate[i] + PACE_LOOKS_PER_S - 1) / PACE_LOOKS_PER_S;
-            for (int count = 0; count < wish->counts; count++) {
-                bench_progress("pace", "a second", wish->rate[i], round, wish->rounds);
-                if (!measure_one(wish, wish->rate[i], pacing->every[i], wish->threads[count], round,
-                                 &pacing->of[i][count])) {
-                    return false;
-                }
-            }
-        }
-    }
-    return true;
 }
 
 /* ---- the section ---- */
 
-static void fill_in(struct bench_wish *wish)
+void pace_fill_in(struct bench_wish *wish)
 {
     if (wish->rounds == 0) wish->rounds = 1;
     wish->run_ns = wish->rates == 0 ? RUN_USUAL_NS : RUN_ALONE_NS;
@@ -249,27 +224,22 @@ static void fill_in(struct bench_wish *wish)
     for (int i = 0; i < wish->counts; i++) wish->threads[i] = THREADS_USUAL[i];
 }
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t pace_runs(const struct bench_wish *wish)
 {
     return 2 * (uint64_t)wish->rounds * (uint64_t)wish->rates * (uint64_t)wish->counts;
 }
 
-static void *measure(const struct bench_wish *wish)
+void *pace_measure(const struct bench_wish *wish)
 {
-    struct pacing *pacing = calloc(1, sizeof *pacing);
-    if (pacing == NULL) trouble("no memory");
-    else if (measure_all(wish, pacing)) return pacing;
-    free(pacing);
-    return NULL;
-}
-
-const struct bench_section *bench_pace_section(void)
-{
-    static const struct bench_section section = {.name = "pace",
-                                                 .fill_in = fill_in,
-                                                 .runs = runs,
-                                                 .measure = measure,
-                                                 .print_words = pace_words,
-                                                 .print_json = pace_json};
-    return &section;
+    struct pacing *pacing = bench_allocate(1, sizeof *pacing);
+    for (int i = 0; i < wish->rates; i++) pacing->every[i] = (wish->rate[i] + PACE_LOOKS_PER_S - 1) / PACE_LOOKS_PER_S;
+    for (int round = 0; round < wish->rounds; round++) {
+        for (int i = 0; i < wish->rates; i++) {
+            for (int count = 0; count < wish->counts; count++) {
+                bench_progress("pace", "a second", wish->rate[i], round, wish->rounds);
+                measure_one(wish, wish->rate[i], pacing->every[i], wish->threads[count], round, &pacing->of[i][count]);
+            }
+        }
+    }
+    return pacing;
 }

@@ -6,8 +6,8 @@
 #ifndef WEIR_BENCH_PACE_H
 #define WEIR_BENCH_PACE_H
 
-#include "weir-bench/figures.h"
 #include "weir-bench/pace_sum.h"
+#include "weir-bench/sections.h"
 
 struct paced {
     struct bench_series ours[PACE_FIGURES], floor[PACE_FIGURES];
@@ -17,8 +17,5 @@ struct pacing {
     uint64_t every[BENCH_RATES_MAX];
     struct paced of[BENCH_RATES_MAX][BENCH_COUNTS_MAX];
 };
-
-void pace_words(const struct bench_wish *wish, const void *measured);
-void pace_json(const struct bench_wish *wish, const void *measured);
 
 #endif

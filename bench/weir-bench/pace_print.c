@@ -3,7 +3,6 @@
 
    Units everywhere. */
 #include <math.h>
-#include <stdio.h>
 
 #include "plan/write.h"
 #include "weir-bench/pace.h"

@@ -12,10 +12,6 @@
 #include "weir-bench/pace_sum.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/common/arguments.h"
 
 enum { PER_MILLION = 1000000 };
 
@@ -35,11 +31,11 @@ static struct all collect(const struct bench_crew *crew)
     struct all all = {.count = 0};
     size_t room = 1;
     for (unsigned i = 0; i < crew->threads; i++) room += notes_of(crew, i)->intervals;
-    all.interval = malloc(room * sizeof *all.interval);
+    all.interval = bench_allocate(room, sizeof *all.interval);
     for (unsigned i = 0; i < crew->threads; i++) {
         const struct pace_notes *notes = notes_of(crew, i);
         all.full = all.full || notes->full;
-        for (uint32_t j = 0; j < notes->intervals && all.interval != NULL; j++) {
+        for (uint32_t j = 0; j < notes->intervals; j++) {
             memcpy(&all.interval[all.count++], rows_at(&notes->interval, j), sizeof *all.interval);
         }
     }
@@ -65,10 +61,9 @@ static void put_quantiles(const struct histogram *late, double figure[])
     figure[3] = any ? (double)late->max : NAN;
 }
 
-static bool sum_late(const struct bench_crew *crew, double figure[PACE_FIGURES])
+static void sum_late(const struct bench_crew *crew, double figure[PACE_FIGURES])
 {
-    struct histogram *late = calloc(2, sizeof *late), *behind = late + 1;
-    if (late == NULL) return false;
+    struct histogram *late = bench_allocate(2, sizeof *late), *behind = late + 1;
     figure[PACE_EARLY] = 0;
     for (unsigned i = 0; i < crew->threads; i++) {
         merge(late, &notes_of(crew, i)->late);
@@ -78,7 +73,6 @@ static bool sum_late(const struct bench_crew *crew, double figure[PACE_FIGURES])
     put_quantiles(late, &figure[PACE_P50_NS]);
     put_quantiles(behind, &figure[PACE_BEHIND_P50_NS]);
     free(late);
-    return true;
 }
 
 /* ---- how many ---- */
@@ -116,10 +110,9 @@ static int compare(const void *a, const void *b)
 }
 
 /* Every operation was looked at: by the wall, of all threads. */
-static bool near_of_all(const struct all *all, double per_ns, double near[PACE_NEARS])
+static void near_of_all(const struct all *all, double per_ns, double near[PACE_NEARS])
 {
-    uint64_t *start_ns = malloc((all->count + 1) * sizeof *start_ns);
-    if (start_ns == NULL) return false;
+    uint64_t *start_ns = bench_allocate(all->count + 1, sizeof *start_ns);
     for (size_t i = 0; i < all->count; i++) start_ns[i] = all->interval[i].end_ns;
     qsort(start_ns, all->count, sizeof *start_ns, compare);
     for (size_t i = 1; i < all->count; i++) {
@@ -127,35 +120,32 @@ static bool near_of_all(const struct all *all, double per_ns, double near[PACE_N
         for (int j = 0; j < PACE_NEARS; j++) near[j] += off_ns <= (double)PACE_NEAR_NS[j];
     }
     free(start_ns);
-    return true;
 }
 
-static bool sum_gaps(const struct bench_crew *crew, const struct all *all, double per_ns, double figure[PACE_FIGURES])
+static void sum_gaps(const struct bench_crew *crew, const struct all *all, double per_ns, double figure[PACE_FIGURES])
 {
     const bool each = notes_of(crew, 0)->every == 1;
     double near[PACE_NEARS] = {0}, gaps = each && all->count > 0 ? (double)(all->count - 1) : 0;
-    if (each && !near_of_all(all, per_ns, near)) return false;
+    if (each) near_of_all(all, per_ns, near);
     for (unsigned i = 0; i < crew->threads; i++) {
         gaps += (double)notes_of(crew, i)->gaps;
         for (int j = 0; j < PACE_NEARS; j++) near[j] += (double)notes_of(crew, i)->near[j];
     }
     for (int j = 0; j < PACE_NEARS; j++) figure[PACE_NEAR + j] = gaps > 0 ? near[j] / gaps : NAN;
-    return true;
 }
 
 /* ---- all of it ---- */
 
-bool pace_sum(const struct bench_crew *crew, const struct pace_bound *bound, double figure[PACE_FIGURES])
+void pace_sum(const struct bench_crew *crew, const struct pace_bound *bound, double figure[PACE_FIGURES])
 {
     struct all all = collect(crew);
     const double seconds = (double)crew->wall_ns / HOST_SECOND_NS;
-    const bool done =
-        all.interval != NULL && !all.full && sum_late(crew, figure) && sum_gaps(crew, &all, bound->per_ns, figure) &&
-        bench_window_excess(all.interval, all.count, bound->over, bound->faster_per_ns, &figure[PACE_EXCESS]);
-    if (done) sum_error(crew, &all, bound->per_ns, figure);
-    else trouble("no memory");
+    if (all.full) bench_fail("no memory");
+    sum_late(crew, figure);
+    sum_gaps(crew, &all, bound->per_ns, figure);
+    figure[PACE_EXCESS] = bench_window_excess(all.interval, all.count, bound->over, bound->faster_per_ns);
+    sum_error(crew, &all, bound->per_ns, figure);
     figure[PACE_PROCESSOR] = (double)crew->processor_ns / HOST_SECOND_NS / seconds;
     figure[PACE_SLEEPS] = (double)crew->switches / seconds;
     free(all.interval);
-    return done;
 }

@@ -6,8 +6,8 @@
 #define WEIR_BENCH_PACE_SUM_H
 
 #include "cli/common/rows.h"
+#include "harness/crew.h"
 #include "share/histogram.h"
-#include "weir-bench/crew.h"
 #include "weir-bench/window.h"
 
 /* The clock is looked at so often at most; and so many bounds of how near a gap is to the ideal. */
@@ -53,7 +53,7 @@ struct pace_bound {
     double per_ns, over, faster_per_ns;
 };
 
-/* Of one run of all threads.  Says what is wrong and returns false. */
-bool pace_sum(const struct bench_crew *crew, const struct pace_bound *bound, double figure[PACE_FIGURES]);
+/* Of one run of all threads. */
+void pace_sum(const struct bench_crew *crew, const struct pace_bound *bound, double figure[PACE_FIGURES]);
 
 #endif

@@ -18,17 +18,11 @@
    Every call was answered as expected, or it fails. */
 #include "weir-bench/table.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <weir/weir.h>
-
-#include "cli/common/arguments.h"
-#include "host/clock.h"
+#include "harness/crew.h"
 #include "host/map.h"
 #include "host/thread.h"
-#include "weir-bench/crew.h"
 #include "weir-bench/table_fill.h"
 
 enum { CHUNK = 4 * TABLE_BATCH, PAGE = 4096 };
@@ -208,13 +202,12 @@ static struct work work_of(enum table_work work)
 
 /* ---- threads ---- */
 
-static bool enter(struct bench_member *member)
+static void enter(struct bench_member *member)
 {
     const struct job *job = member->crew->job;
     struct askee *askee = &job->askee[member->index];
     askee->units = askee->ns = askee->away = 0;
     member->own = askee;
-    return true;
 }
 
 static void turn(struct bench_member *member)
@@ -235,7 +228,7 @@ static void turn(struct bench_member *member)
 }
 
 /* Calls a second, all threads together. */
-static bool measure(struct bench *bench, int count, enum table_work work, double *rate)
+static void measure(struct bench *bench, int count, enum table_work work, double *rate)
 {
     const struct job job = {bench, work, bench->askee[count][work]};
     struct bench_crew crew = {.name = "table",
@@ -246,16 +239,15 @@ static bool measure(struct bench *bench, int count, enum table_work work, double
                               .turn = turn};
     *rate = 0;
     work_of(work).warm(bench);
-    const bool done = bench_crew_run(&crew);
+    bench_crew_run(&crew);
     bench_crew_close(&crew);
     for (unsigned i = 0; i < crew.threads; i++) {
         const struct askee *askee = &job.askee[i];
         *rate += (double)askee->units * SECOND_NS / (double)(askee->ns > 0 ? askee->ns : 1);
     }
-    return done;
 }
 
-static bool measure_all(struct bench *bench, struct bench_table *table)
+static void measure_all(struct bench *bench, struct bench_table *table)
 {
     const struct bench_wish *wish = bench->wish;
     for (int round = 0; round < wish->rounds; round++) {
@@ -263,37 +255,33 @@ static bool measure_all(struct bench *bench, struct bench_table *table)
             bench_progress("table", wish->threads[count] == 1 ? "thread" : "threads", wish->threads[count], round,
                            wish->rounds);
             for (int work = 0; work < TABLE_WORKS; work++) {
-                if (!measure(bench, count, (enum table_work)work, &table->rate[count][work].round[round])) return false;
+                measure(bench, count, (enum table_work)work, &table->rate[count][work].round[round]);
             }
         }
     }
-    return true;
 }
 
-static bool make_askees(struct bench *bench)
+static void make_askees(struct bench *bench)
 {
     for (int count = 0; count < bench->wish->counts; count++) {
         const unsigned threads = bench->wish->threads[count];
         for (int work = 0; work < TABLE_WORKS; work++) {
             struct askee *askee = host_allocate(threads * sizeof *askee);
             bench->askee[count][work] = askee;
-            for (unsigned i = 0; askee != NULL && i < threads; i++) {
+            if (askee == NULL) bench_fail("no memory");
+            for (unsigned i = 0; i < threads; i++) {
                 askee[i].first = i;
                 askee[i].threads = threads;
             }
-            if (askee != NULL) continue;
-            trouble("no memory");
-            return false;
         }
     }
-    return true;
 }
 
 /* ---- memory ---- */
 
 static void free_all(struct bench *bench)
 {
-    if (bench->line != NULL) host_region_unmap(bench->line, bench->lines * sizeof *bench->line);
+    host_region_unmap(bench->line, bench->lines * sizeof *bench->line);
     host_region_close(&bench->region);
     weir_table_close(bench->table);
     for (int count = 0; count < bench->wish->counts; count++) {
@@ -302,72 +290,59 @@ static void free_all(struct bench *bench)
 }
 
 /* As the table's memory is: of the same size, with a page before it, and there before it is measured. */
-static bool map_lines(struct bench *bench, uint64_t bytes)
+static void map_lines(struct bench *bench, uint64_t bytes)
 {
     void *memory = NULL;
     bench->lines = bytes / sizeof *bench->line;
     const uint64_t size = bench->lines * sizeof *bench->line;
     int failed = host_region_anonymous(&bench->region, PAGE + size, false);
     if (failed == 0) failed = host_region_map(&bench->region, PAGE, size, &memory);
-    if (failed != 0) {
-        trouble("%llu bytes beside the table: %s; see --keys", (unsigned long long)size, strerror(failed));
-        return false;
-    }
+    if (failed != 0)
+        bench_fail("%llu bytes beside the table: %s; see --keys", (unsigned long long)size, strerror(failed));
     bench->line = memory;
     memset(memory, 1, size);
-    return true;
 }
 
 /* A table lies in memory from the start: the system would kill whoever asks for more than there is. */
-static bool fits(uint64_t keys)
+static void expect_to_fit(uint64_t keys)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const uint64_t need = keys * KEY_BYTES * COPIES;
-    if (pages <= 0 || page <= 0 || need / (uint64_t)page < (uint64_t)pages) return true;
-    trouble("%llu keys need about %llu MB, more than this machine has; see --keys", (unsigned long long)keys,
-            (unsigned long long)(need / MEGA));
-    return false;
+    if (pages <= 0 || page <= 0 || need / (uint64_t)page < (uint64_t)pages) return;
+    bench_fail("%llu keys need about %llu MB, more than this machine has; see --keys", (unsigned long long)keys,
+               (unsigned long long)(need / MEGA));
 }
 
-static bool open_all(struct bench *bench)
+static void open_all(struct bench *bench)
 {
     weir_table_options options = WEIR_TABLE_OPTIONS;
     weir_error error;
     options.keys_max = bench->wish->keys;
-    if (!fits(bench->wish->keys)) return false;
-    if (weir_plan_parse(&bench->plan, LIMIT, WEIR_ADMIT, &error) == 0 &&
-        weir_table_open(&bench->table, &options, &error) == 0) {
-        return map_lines(bench, table_stats(bench->table).bytes);
-    }
-    trouble("%s", error.message);
-    return false;
+    expect_to_fit(bench->wish->keys);
+    if (weir_plan_parse(&bench->plan, LIMIT, WEIR_ADMIT, &error) != 0 ||
+        weir_table_open(&bench->table, &options, &error) != 0)
+        bench_fail("%s", error.message);
+    map_lines(bench, table_stats(bench->table).bytes);
 }
 
-static bool measure_table(struct bench *bench, struct bench_table *table)
-{
-    struct filling filling = {.table = bench->table, .plan = &bench->plan, .keys = bench->wish->keys};
-    table_fill(&filling);
-    const bool done = measure_all(bench, table);
-    table_overfill(&filling);
-    table->bytes = table_stats(bench->table).bytes;
-    table->keys_fitting = filling.fitting;
-    table->keys_fitting_in_all = filling.fitting_in_all;
-    return done;
-}
-
-static void *measure_section(const struct bench_wish *wish)
+void *table_measure(const struct bench_wish *wish)
 {
     struct bench bench = {.wish = wish, .region = {.fd = -1}};
-    struct bench_table *table = calloc(1, sizeof *table);
-    if (table == NULL) trouble("no memory");
-    const bool done = table != NULL && make_askees(&bench) && open_all(&bench) && measure_table(&bench, table);
+    struct bench_table *table = bench_allocate(1, sizeof *table);
+    make_askees(&bench);
+    open_all(&bench);
+    struct filling filling = {.table = bench.table, .plan = &bench.plan, .keys = wish->keys};
+    table_fill(&filling);
+    measure_all(&bench, table);
+    table_overfill(&filling);
+    table->bytes = table_stats(bench.table).bytes;
+    table->keys_fitting = filling.fitting;
+    table->keys_fitting_in_all = filling.fitting_in_all;
     free_all(&bench);
-    if (done) return table;
-    free(table);
-    return NULL;
+    return table;
 }
 
-static void fill_in(struct bench_wish *wish)
+void table_fill_in(struct bench_wish *wish)
 {
     if (wish->rounds == 0) wish->rounds = ROUNDS_USUAL;
     wish->run_ns = RUN_USUAL_NS;
@@ -377,18 +352,7 @@ static void fill_in(struct bench_wish *wish)
     wish->threads[1] = 2;
 }
 
-static uint64_t runs(const struct bench_wish *wish)
+uint64_t table_runs(const struct bench_wish *wish)
 {
     return (uint64_t)wish->rounds * (uint64_t)wish->counts * TABLE_WORKS;
-}
-
-const struct bench_section *bench_table_section(void)
-{
-    static const struct bench_section section = {.name = "table",
-                                                 .fill_in = fill_in,
-                                                 .runs = runs,
-                                                 .measure = measure_section,
-                                                 .print_words = table_words,
-                                                 .print_json = table_json};
-    return &section;
 }

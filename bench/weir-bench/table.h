@@ -5,7 +5,7 @@
 #ifndef WEIR_BENCH_TABLE_H
 #define WEIR_BENCH_TABLE_H
 
-#include "weir-bench/figures.h"
+#include "weir-bench/sections.h"
 
 enum { TABLE_BATCH = 32 };
 
@@ -28,8 +28,5 @@ struct bench_table {
     uint64_t keys_fitting_in_all; /* ... over 1 in 1,000 of all that had come since the table was empty */
     struct bench_series rate[BENCH_COUNTS_MAX][TABLE_WORKS]; /* a second, all threads together */
 };
-
-void table_words(const struct bench_wish *wish, const void *measured);
-void table_json(const struct bench_wish *wish, const void *measured);
 
 #endif

@@ -2,8 +2,6 @@
    Tables in words, and as JSON.
 
    Ratios are of figures of the same round. */
-#include <stdio.h>
-
 #include "plan/write.h"
 #include "weir-bench/table.h"
 

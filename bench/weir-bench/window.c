@@ -16,7 +16,8 @@
 #include "weir-bench/window.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "harness/harness.h"
 
 struct knot {
     double most, added; /* most holds what was added here, not what was added above */
@@ -80,22 +81,19 @@ static double worst(struct knot *knot, size_t leaves, const struct bench_interva
     return worst;
 }
 
-bool bench_window_excess(struct bench_interval *interval, size_t count, double over, double per_ns, double *excess)
+double bench_window_excess(struct bench_interval *interval, size_t count, double over, double per_ns)
 {
     size_t leaves = 1;
+    if (count == 0) return -over;
     while (leaves < count) leaves *= 2;
-    struct knot *knot = calloc(2 * leaves, sizeof *knot);
-    struct end *end = calloc(count + 1, sizeof *end);
-    const bool there = knot != NULL && end != NULL;
-    *excess = -over;
-    if (there && count > 0) {
-        qsort(interval, count, sizeof *interval, by_begin);
-        for (size_t i = 0; i < count; i++) end[i] = (struct end){interval[i].end_ns, i};
-        qsort(end, count, sizeof *end, by_end);
-        plant(knot, leaves, interval, count, per_ns);
-        *excess = worst(knot, leaves, interval, end, count, per_ns) - over;
-    }
+    struct knot *knot = bench_allocate(2 * leaves, sizeof *knot);
+    struct end *end = bench_allocate(count, sizeof *end);
+    qsort(interval, count, sizeof *interval, by_begin);
+    for (size_t i = 0; i < count; i++) end[i] = (struct end){interval[i].end_ns, i};
+    qsort(end, count, sizeof *end, by_end);
+    plant(knot, leaves, interval, count, per_ns);
+    const double excess = worst(knot, leaves, interval, end, count, per_ns) - over;
     free(knot);
     free(end);
-    return there;
+    return excess;
 }

@@ -5,7 +5,6 @@
 #ifndef WEIR_BENCH_WINDOW_H
 #define WEIR_BENCH_WINDOW_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +14,7 @@ struct bench_interval {
 };
 
 /* The most, over all closed windows, of those surely in it less `over` and less per_ns for each ns it is long; -over
-   with none.  Sorts the intervals.  False: no memory. */
-bool bench_window_excess(struct bench_interval *interval, size_t count, double over, double per_ns, double *excess);
+   with none.  Sorts the intervals. */
+double bench_window_excess(struct bench_interval *interval, size_t count, double over, double per_ns);
 
 #endif

@@ -23,14 +23,6 @@ static bool is_decimal(char c)
     return c >= '0' && c <= '9';
 }
 
-static int hex_digit(char c)
-{
-    if (is_decimal(c)) return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 /* 0 to 255 without a zero in front, which some read as octal. */
 static bool read_byte(struct slice text, size_t *at, unsigned char *byte)
 {
@@ -59,9 +51,9 @@ static bool read_group(struct slice text, size_t *at, unsigned char bytes[2])
 {
     unsigned value = 0;
     int digits = 0;
-    for (; *at < text.size && hex_digit(text.bytes[*at]) >= 0; digits++, (*at)++) {
+    for (; *at < text.size && slice_hex_value(text.bytes[*at]) >= 0; digits++, (*at)++) {
         if (digits == GROUP_DIGITS) return false;
-        value = value << 4 | (unsigned)hex_digit(text.bytes[*at]);
+        value = value << 4 | (unsigned)slice_hex_value(text.bytes[*at]);
     }
     bytes[0] = (unsigned char)(value >> BYTE_BITS);
     bytes[1] = (unsigned char)(value & BYTE_MAX);
@@ -216,9 +208,8 @@ static int longest_zeros(const unsigned char *bytes, int *from)
 
 static char *write_group(char *at, unsigned value)
 {
-    static const char digits[] = "0123456789abcdef";
     for (int shift = (GROUP_DIGITS - 1) * 4; shift >= 0; shift -= 4) {
-        if (value >> shift != 0 || shift == 0) *at++ = digits[value >> shift & 15];
+        if (value >> shift != 0 || shift == 0) *at++ = slice_hex(value >> shift & 15);
     }
     return at;
 }

@@ -6,8 +6,6 @@
 #ifndef WEIR_FORMAT_BYTES_H
 #define WEIR_FORMAT_BYTES_H
 
-#include <stdint.h>
-
 #include "format/slice.h"
 
 struct bytes {
@@ -58,14 +56,5 @@ static inline void bytes_byte(struct bytes *bytes, char byte)
 char *digits_before(char *end, uint64_t number);
 
 void bytes_number(struct bytes *bytes, uint64_t number);
-
-/* A string of JSON, in quotes.  What is no UTF-8 becomes U+FFFD. */
-void bytes_json(struct bytes *bytes, struct slice text);
-
-/* Bytes of the character of UTF-8 that it begins with; 0: it begins with none. */
-size_t slice_character(struct slice slice);
-
-/* Reads what bytes_number writes, and nothing else: false where it is no such number, or too large. */
-bool slice_number(struct slice slice, uint64_t *number);
 
 #endif

@@ -7,8 +7,6 @@
    number that is taken is the one that was sent. */
 #include "format/fields.h"
 
-enum { NO_DIGIT = 16 };
-
 struct reader {
     const char *begin, *at, *end;
     struct bytes *room;
@@ -83,28 +81,6 @@ static struct slice written_since(const struct reader *reader, size_t size)
     return slice_from(bytes_slice(reader->room), size);
 }
 
-/* 0 to 15, or NO_DIGIT. */
-static unsigned digit_of(char c)
-{
-    if (c >= '0' && c <= '9') return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
-    return NO_DIGIT;
-}
-
-/* The number that stands at `at`, of so many hexadecimal digits. */
-static bool read_hex(const struct reader *reader, const char *at, size_t digits, unsigned *value)
-{
-    *value = 0;
-    if ((size_t)(reader->end - at) < digits) return false;
-    for (size_t i = 0; i < digits; i++) {
-        const unsigned digit = digit_of(at[i]);
-        if (digit == NO_DIGIT) return false;
-        *value = *value * 16 + digit;
-    }
-    return true;
-}
-
 /* ---- a query or form ---- */
 
 /* Up to & or the end, of a name to =, too. */
@@ -112,10 +88,11 @@ static bool read_decoded(struct reader *reader, bool is_name, struct slice *deco
 {
     const size_t before = reader->room->size;
     for (; reader->at < reader->end && *reader->at != '&' && !(is_name && *reader->at == '='); reader->at++) {
-        unsigned byte = (unsigned char)*reader->at;
+        int byte = (unsigned char)*reader->at;
         if (byte == '+') byte = ' ';
         if (byte == '%') {
-            if (!read_hex(reader, reader->at + 1, 2, &byte))
+            byte = slice_hex_number(slice_between(reader->at + 1, reader->end), 2);
+            if (byte < 0)
                 return expected(reader, "expected two hexadecimal digits behind %, as in %20; % itself is %25");
             reader->at += 2;
         }
@@ -151,32 +128,17 @@ static void skip_blanks(struct reader *reader)
         reader->at++;
 }
 
-static void add_character(struct bytes *room, unsigned point)
-{
-    static const unsigned char first[] = {0, 0xC0, 0xE0, 0xF0};
-    char character[4];
-    const unsigned more = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-    for (unsigned i = more; i > 0; i--, point >>= 6) character[i] = (char)(0x80 | (point & 0x3F));
-    character[0] = (char)(first[more] | point);
-    bytes_add(room, (struct slice){character, more + 1});
-}
-
-/* At the backslash: \u00e9, or \ud83d\ude00 for what is above U+FFFF. */
+/* At the backslash. */
 static bool read_unicode(struct reader *reader)
 {
-    unsigned point, second;
-    if (!read_hex(reader, reader->at + 2, 4, &point))
-        return expected(reader, "expected four hexadecimal digits behind \\u, as in \\u00e9");
-    if (point >= 0xD800 && point <= 0xDFFF) {
-        const char *next = reader->at + 6;
-        const bool pair = point < 0xDC00 && reader->end - next >= 6 && next[0] == '\\' && next[1] == 'u' &&
-                          read_hex(reader, next + 2, 4, &second) && second >= 0xDC00 && second <= 0xDFFF;
-        if (!pair) return expected(reader, "expected both halves of a pair, as in \\ud83d\\ude00");
-        point = 0x10000 + (point - 0xD800) * 0x400 + (second - 0xDC00);
-        reader->at += 6;
-    }
-    add_character(reader->room, point);
-    reader->at += 6;
+    unsigned point;
+    char character[4];
+    const size_t size = slice_unicode(slice_between(reader->at + 2, reader->end), &point);
+    if (size == 0) return expected(reader, "expected four hexadecimal digits behind \\u, as in \\u00e9");
+    if (point >= 0xD800 && point <= 0xDFFF)
+        return expected(reader, "expected both halves of a pair, as in \\ud83d\\ude00");
+    bytes_add(reader->room, (struct slice){character, slice_write_character(point, character)});
+    reader->at += 2 + size;
     return true;
 }
 

@@ -7,9 +7,9 @@
 
 /* Borrowed, for ever; NULL and 0 when built without the page.  No tail: no data goes in. */
 struct page_template {
-    const unsigned char *head;
+    const char *head;
     size_t head_size;
-    const unsigned char *tail;
+    const char *tail;
     size_t tail_size;
     const char *policy; /* its Content-Security-Policy, as HTTP says it */
 };

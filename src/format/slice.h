@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct slice {
@@ -54,5 +55,48 @@ static inline bool slice_is_nothing(struct slice slice)
 {
     return slice.size == 0 || (slice.size == 1 && slice.bytes[0] == '-');
 }
+
+/* ---- hexadecimal digits ---- */
+
+static inline char slice_hex(unsigned value)
+{
+    return "0123456789abcdef"[value];
+}
+
+/* -1: it is none. */
+static inline int slice_hex_value(char digit)
+{
+    if (digit >= '0' && digit <= '9') return digit - '0';
+    const char small = (char)(digit | 0x20);
+    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
+}
+
+/* Of the first so many digits, at most 7; -1: they are not there. */
+static inline int slice_hex_number(struct slice slice, unsigned digits)
+{
+    int number = 0;
+    if (slice.size < digits) return -1;
+    for (unsigned i = 0; i < digits; i++) {
+        const int value = slice_hex_value(slice.bytes[i]);
+        if (value < 0) return -1;
+        number = number * 16 + value;
+    }
+    return number;
+}
+
+/* ---- slice.c ---- */
+
+/* Reads what bytes_number writes, and nothing else: false where it is no such number, or too large. */
+bool slice_number(struct slice slice, uint64_t *number);
+
+/* Bytes of the character of UTF-8 that it begins with; 0: it begins with none. */
+size_t slice_character(struct slice slice);
+
+/* Returns how many bytes it has. */
+size_t slice_write_character(unsigned point, char out[4]);
+
+/* What stands behind \u: 00e9, or d83d\ude00 for what is above U+FFFF.  Returns how many bytes that is, or 0: no
+   digits.  Half a pair, alone, gives a point of U+D800 to U+DFFF. */
+size_t slice_unicode(struct slice slice, unsigned *point);
 
 #endif

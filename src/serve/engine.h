@@ -5,7 +5,7 @@
        struct engine_limit   a limit as the engine has it; of a policy, or of a worker's texts
        weir_engine           a worker's own handle, see weir/redis.h
 
-   See engine.c; engine_none.c has the same functions where weir was built without hiredis. */
+   See engine.c. */
 #ifndef WEIR_SERVE_ENGINE_H
 #define WEIR_SERVE_ENGINE_H
 

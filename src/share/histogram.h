@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: MIT
-   How often each value occurred, to within 1/128 of the value, in fixed memory. */
+   How often each value occurred, to within a part of the value, in fixed memory. */
 #ifndef WEIR_SHARE_HISTOGRAM_H
 #define WEIR_SHARE_HISTOGRAM_H
 
 #include <stdint.h>
 
+/* ---- buckets that somebody else holds ---- */
+
+/* Values below 2^bits have a bucket each, and so has each 2^-bits of a larger one. */
+unsigned histogram_bucket(uint64_t value, unsigned bits);
+
+/* The largest value of this bucket. */
+uint64_t histogram_bucket_end(unsigned bucket, unsigned bits);
+
+/* The value that `parts_per_thousand` of all values do not exceed, rounded up to its bucket's end; 0 when empty. */
+uint64_t histogram_bucket_quantile(const uint64_t count[], unsigned buckets, unsigned bits,
+                                   uint64_t parts_per_thousand);
+
+/* ---- to within 1/128 ---- */
+
 enum {
-    HISTOGRAM_BITS = 7, /* values below 2^BITS have a bucket each, and so has each 2^-BITS of a larger one */
+    HISTOGRAM_BITS = 7,
     HISTOGRAM_ROWS = 64 - HISTOGRAM_BITS + 1,
     HISTOGRAM_BUCKETS = HISTOGRAM_ROWS << HISTOGRAM_BITS
 };
@@ -19,8 +33,7 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, uint64_t value);
 
-/* The value that `parts_per_thousand` of all values do not exceed, rounded up to the end of its bucket but never above
-   the maximum; 0 when empty. */
+/* The same, but never above the maximum. */
 uint64_t histogram_quantile(const struct histogram *histogram, uint64_t parts_per_thousand);
 
 #endif

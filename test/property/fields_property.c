@@ -2,6 +2,7 @@
    Any bytes are fields or are refused at a column with words; what was read is the same again when it is
    written in the plainest way, and what is written in any way comes back. */
 #include "format/fields.h"
+#include "format/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,30 +76,30 @@ static bool is_same(const struct field *one, const struct field *other)
     return same;
 }
 
-static void write_value(const struct field *field, struct bytes *out)
+static void write_value(const struct field *field, struct json *json)
 {
-    if (field->kind == FIELD_TEXT) bytes_json(out, field->value);
-    else if (field->kind == FIELD_NULL) bytes_text(out, "null");
-    else if (field->kind == FIELD_BOOL) bytes_text(out, field->number[0] ? "true" : "false");
-    else if (field->kind == FIELD_NUMBER) bytes_number(out, field->number[0]);
+    if (field->kind == FIELD_TEXT) json_string(json, NULL, field->value);
+    else if (field->kind == FIELD_NULL) json_null(json, NULL);
+    else if (field->kind == FIELD_BOOL) json_bool(json, NULL, field->number[0] != 0);
+    else if (field->kind == FIELD_NUMBER) json_number(json, NULL, field->number[0]);
     else {
-        for (unsigned i = 0; i < field->numbers; i++) {
-            bytes_byte(out, i == 0 ? '[' : ',');
-            bytes_number(out, field->number[i]);
-        }
-        bytes_text(out, field->numbers == 0 ? "[]" : "]");
+        json_array(json, NULL);
+        for (unsigned i = 0; i < field->numbers; i++) json_number(json, NULL, field->number[i]);
+        json_end_array(json);
     }
 }
 
 static void write_json(const struct fields *fields, struct bytes *out)
 {
+    struct json json = {.out = out};
+    json_object(&json, NULL);
     for (unsigned i = 0; i < fields->count; i++) {
-        bytes_byte(out, i == 0 ? '{' : ',');
-        bytes_json(out, fields->field[i].name);
+        json_string(&json, NULL, fields->field[i].name);
         bytes_byte(out, ':');
-        write_value(&fields->field[i], out);
+        json.comma = false;
+        write_value(&fields->field[i], &json);
     }
-    bytes_text(out, fields->count == 0 ? "{}" : "}");
+    json_end_object(&json);
 }
 
 static void write_percents(struct slice plain, struct bytes *out)
@@ -284,7 +285,7 @@ static void write_any_json(struct prop *prop, const struct fields *fields, struc
         bytes_byte(out, ':');
         add_blanks(prop, out);
         if (fields->field[i].kind == FIELD_TEXT) write_string(prop, fields->field[i].value, out);
-        else write_value(&fields->field[i], out);
+        else write_value(&fields->field[i], &(struct json){.out = out});
         add_blanks(prop, out);
     }
     add_blanks(prop, out);

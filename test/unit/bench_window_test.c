@@ -48,8 +48,7 @@ static void as_all_windows(void **state)
             const uint64_t end_ns = begin_ns + random_below(&random, longest);
             interval[i] = sorted[i] = (struct bench_interval){begin_ns, end_ns, random_below(&random, 4)};
         }
-        double excess;
-        assert_true(bench_window_excess(sorted, count, over, per_ns, &excess));
+        const double excess = bench_window_excess(sorted, count, over, per_ns);
         if (fabs(excess - worst_of_all(interval, count, over, per_ns)) < 1e-6) continue;
         fail_msg("seed %d, round %d: %f, and trying all of them %f", SEED, round, excess,
                  worst_of_all(interval, count, over, per_ns));
@@ -60,14 +59,10 @@ static void as_all_windows(void **state)
 static void finds_one_too_many(void **state)
 {
     struct bench_interval interval[] = {{100, 110, 10}, {110, 110, 1}, {200, 220, 11}};
-    double excess;
     (void)state;
-    assert_true(bench_window_excess(interval, 3, 0, 1, &excess));
-    assert_true(excess == 1);
-    assert_true(bench_window_excess(interval, 3, 1, 1, &excess));
-    assert_true(excess == 0);
-    assert_true(bench_window_excess(interval, 0, 3, 1, &excess));
-    assert_true(excess == -3);
+    assert_true(bench_window_excess(interval, 3, 0, 1) == 1);
+    assert_true(bench_window_excess(interval, 3, 1, 1) == 0);
+    assert_true(bench_window_excess(interval, 0, 3, 1) == -3);
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "format/bytes.h"
+#include "format/json.h"
 #include "unit/random.h"
 
 #define BYTES(literal)                                                                                                 \
@@ -111,7 +111,7 @@ static void json(void **state)
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         char memory[64];
         struct bytes bytes = {.memory = memory, .capacity = sizeof memory};
-        bytes_json(&bytes, strings[i].plain);
+        json_string(&(struct json){.out = &bytes}, NULL, strings[i].plain);
         assert_written(&bytes, strings[i].json);
     }
 }
@@ -127,7 +127,7 @@ static void what_does_not_fit(void **state)
             assert_non_null(memory);
             memory[capacity] = '!';
             struct bytes bytes = {.memory = memory, .capacity = capacity};
-            bytes_json(&bytes, strings[i].plain);
+            json_string(&(struct json){.out = &bytes}, NULL, strings[i].plain);
             assert_int_equal(bytes.full, capacity < needed);
             assert_int_equal(bytes.size, capacity < needed ? 0 : needed);
             assert_int_equal(memory[capacity], '!');
@@ -144,7 +144,7 @@ static void full_stays(void **state)
     bytes_number(&bytes, 12345);
     assert_true(bytes.full);
     assert_int_equal(bytes.size, 0);
-    bytes_json(&bytes, SLICE("a"));
+    json_string(&(struct json){.out = &bytes}, NULL, SLICE("a"));
     assert_true(bytes.full);
     assert_int_equal(bytes.size, 3);
     bytes_byte(&bytes, 'b');
@@ -153,11 +153,82 @@ static void full_stays(void **state)
     assert_true(bytes.full);
 }
 
+static void write_all(struct json *json)
+{
+    json_object(json, NULL);
+    json_array(json, "none");
+    json_end_array(json);
+    json_array(json, "some");
+    for (uint64_t i = 9; i < 12; i++) json_number(json, NULL, i);
+    json_object(json, NULL);
+    json_null(json, "null");
+    json_bool(json, "yes", true);
+    json_bool(json, "no", false);
+    json_end_object(json);
+    json_end_array(json);
+    json_array(json, "lines");
+    json_line(json);
+    json_text(json, NULL, "</a>&");
+    json_line(json);
+    json_key(json, NULL, SLICE("a\x80\xC3\xA9\n"));
+    json_end_array(json);
+    json_decimal(json, "fraction", "0.5");
+    json_end_object(json);
+}
+
+#define WRITTEN_BEFORE "{\"none\":[],\"some\":[9,10,11,{\"null\":null,\"yes\":true,\"no\":false}],\"lines\":[\n"
+#define WRITTEN_AFTER ",\n\"a\\\\x80\xC3\xA9\\n\"],\"fraction\":0.5}"
+
+static void objects_and_arrays(void **state)
+{
+    (void)state;
+    char memory[256];
+    struct bytes bytes = {.memory = memory, .capacity = sizeof memory};
+    write_all(&(struct json){.out = &bytes});
+    assert_written(&bytes, WRITTEN_BEFORE "\"</a>&\"" WRITTEN_AFTER);
+    bytes.size = 0;
+    write_all(&(struct json){.out = &bytes, .in_html = true});
+    assert_written(&bytes, WRITTEN_BEFORE "\"\\u003c/a\\u003e\\u0026\"" WRITTEN_AFTER);
+}
+
+struct drained {
+    struct json json;
+    struct bytes buffer, all;
+};
+
+static void drain(struct json *json)
+{
+    struct drained *drained = (struct drained *)json;
+    bytes_add(&drained->all, bytes_slice(&drained->buffer));
+    drained->buffer.size = 0;
+}
+
+/* A string of any length goes through a buffer that is drained, and none of it is lost. */
+static void drained(void **state)
+{
+    (void)state;
+    static char text[10000], all[20000], buffer[1100];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = "ab\xC3\xA9\n"[i % 5];
+    struct drained to = {.json = {.out = &to.buffer, .drain = drain},
+                         .buffer = {.memory = buffer, .capacity = sizeof buffer},
+                         .all = {.memory = all, .capacity = sizeof all}};
+    json_array(&to.json, NULL);
+    json_string(&to.json, NULL, (struct slice){text, sizeof text});
+    write_all(&to.json);
+    json_end_array(&to.json);
+    drain(&to.json);
+    assert_false(to.buffer.full || to.all.full);
+    assert_int_equal(to.all.size, 2 + sizeof text / 5 * 6 + 3 + sizeof WRITTEN_BEFORE "\"</a>&\"" WRITTEN_AFTER - 1);
+    assert_memory_equal(all, "[\"ab\xC3\xA9\\nab", 10);
+    assert_memory_equal(all + 2 + sizeof text / 5 * 6, "\",{\"none", 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),           cmocka_unit_test(what_is_no_number), cmocka_unit_test(json),
-        cmocka_unit_test(what_does_not_fit), cmocka_unit_test(full_stays),
+        cmocka_unit_test(what_does_not_fit), cmocka_unit_test(full_stays),        cmocka_unit_test(objects_and_arrays),
+        cmocka_unit_test(drained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ static void test_quantiles(void **state)
         for (unsigned i = 0; i < STATS_LATENCY_BUCKETS; i++) count[i] = atom_load(&stats->latency[i]);
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             const uint64_t truth = true_quantile(values, many, parts[i]);
-            const uint64_t told = stats_latency_quantile_ns(count, parts[i]);
+            const uint64_t told = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, parts[i]);
             assert_true(told >= truth && told <= truth + truth / 8);
         }
         free(stats);
@@ -162,15 +162,16 @@ static void test_latency_edges(void **state)
     struct stats *stats = calloc(1, sizeof *stats);
     assert_non_null(stats);
     uint64_t count[STATS_LATENCY_BUCKETS] = {0};
-    assert_int_equal(stats_latency_quantile_ns(count, 990), 0);
+    assert_int_equal(histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 990), 0);
     for (unsigned bucket = 1; bucket < STATS_LATENCY_BUCKETS; bucket++) {
-        assert_true(stats_latency_end_ns(bucket) > stats_latency_end_ns(bucket - 1));
-        stats_latency(stats, stats_latency_end_ns(bucket - 1) + 1, bucket);
+        const uint64_t before_end = histogram_bucket_end(bucket - 1, STATS_LATENCY_BITS);
+        assert_true(histogram_bucket_end(bucket, STATS_LATENCY_BITS) > before_end);
+        stats_latency(stats, before_end + 1, bucket);
         assert_int_equal(atom_load(&stats->latency[bucket]), bucket);
     }
     stats_latency(stats, UINT64_MAX, 1);
     assert_int_equal(atom_load(&stats->latency[STATS_LATENCY_BUCKETS - 1]), STATS_LATENCY_BUCKETS);
-    assert_int_equal(stats_latency_end_ns(STATS_LATENCY_BUCKETS - 1), (UINT64_C(1) << 42) - 1);
+    assert_int_equal(histogram_bucket_end(STATS_LATENCY_BUCKETS - 1, STATS_LATENCY_BITS), (UINT64_C(1) << 42) - 1);
     free(stats);
 }
 

@@ -72,7 +72,7 @@ func askSome(ask func() bool) uint64 {
 	return right
 }
 
-// ---- how late: buckets of which each is at most 1/64 of its value wide, on both sides of 0 (as in crew.c) ----
+// ---- how late: buckets of which each is at most 1/64 of its value wide, on both sides of 0 ----
 
 const (
 	stepBits = 6

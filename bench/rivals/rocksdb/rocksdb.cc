@@ -10,7 +10,10 @@
 #include <cstring>
 #include <memory>
 
-#include "../crew.h"
+#include <rocksdb/rate_limiter.h>
+#include <rocksdb/version.h>
+
+#include "harness/pacing.h"
 
 namespace {
 
@@ -25,16 +28,17 @@ Limiter Open(int64_t rate, int64_t refill_us)
     return Limiter(rocksdb::NewGenericRateLimiter(rate, refill_us, kFairnessUsual));
 }
 
-void Acquire(void *own)
+unsigned Acquire(void *own, uint64_t *)
 {
     static_cast<rocksdb::RateLimiter *>(own)->Request(1, rocksdb::Env::IO_HIGH, nullptr,
                                                       rocksdb::RateLimiter::OpType::kWrite);
+    return 1;
 }
 
 uint64_t Ask(void *limiter)
 {
-    for (int i = 0; i < CREW_CALLS; i++) Acquire(limiter);
-    return CREW_CALLS;
+    for (int i = 0; i < PACING_CALLS; i++) Acquire(limiter, nullptr);
+    return PACING_CALLS;
 }
 
 void *Join(void *limiter, int)
@@ -44,30 +48,29 @@ void *Join(void *limiter, int)
 
 void Leave(void *) {}
 
-void PrintLines(bool small)
+void PrintLines()
 {
     const Limiter limiter = Open(kNeverRefuses, kRefillUsual);
-    const crew_asking asking = {"rocksdb", "grant", Ask, limiter.get()};
-    crew_print_rates(&asking, small);
-    // Ask counts what came back; these are the limiter's own, of whole runs of CREW_CALLS.
+    pacing_print_rates("rocksdb", "grant", Ask, limiter.get());
+    // Ask counts what came back; these are the limiter's own, of whole runs of PACING_CALLS.
     const int64_t requests = limiter->GetTotalRequests(rocksdb::Env::IO_HIGH);
-    if (requests == 0 || requests != limiter->GetTotalBytesThrough() || requests % CREW_CALLS != 0) {
+    if (requests == 0 || requests != limiter->GetTotalBytesThrough() || requests % PACING_CALLS != 0) {
         std::fprintf(stderr, "bench/rivals/rocksdb: %lld requests, but %lld bytes\n", static_cast<long long>(requests),
                      static_cast<long long>(limiter->GetTotalBytesThrough()));
         std::exit(1);
     }
 }
 
-void PrintPace(const crew_pace *pace)
+void PrintPace(const pace &wanted)
 {
     const struct {
         const char *who;
         int64_t refill_us;
     } rows[] = {{"rocksdb", kRefillUsual}, {"rocksdb, refill 1 ms", kRefillShort}};
     for (const auto &row : rows) {
-        const Limiter limiter = Open(static_cast<int64_t>(pace->rate_per_s), row.refill_us);
-        const crew_pacing pacing = {row.who, Join, Acquire, Leave, limiter.get()};
-        crew_print_pace(&pacing, pace);
+        const Limiter limiter = Open(static_cast<int64_t>(wanted.rate_per_s), row.refill_us);
+        const pacing how = {row.who, Join, Acquire, Leave, nullptr, limiter.get()};
+        pacing_print_line(&how, &wanted);
     }
 }
 
@@ -75,9 +78,11 @@ void PrintPace(const crew_pace *pace)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && std::strcmp(argv[1], "version") == 0) {
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (std::strcmp(mode, "version") == 0)
         std::printf("rocksdb %d.%d.%d, g++ %s\n", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH, __VERSION__);
-        return 0;
-    }
-    return crew_main(argc, argv, PrintLines, PrintPace);
+    else if (std::strcmp(mode, "lines") == 0) PrintLines();
+    else if (std::strcmp(mode, "pace") == 0 && argc == 5) PrintPace(pacing_read(argv + 2));
+    else return 2;
+    return 0;
 }

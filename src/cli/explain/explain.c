@@ -9,6 +9,7 @@
 
 #include "api/memory.h"
 #include "cli/common/arguments.h"
+#include "cli/common/json_file.h"
 #include "cli/explain/plot.h"
 #include "core/algorithm.h"
 #include "core/num.h"
@@ -31,58 +32,71 @@ static const struct option_help option_rows[OPTION_COUNT] = {
     [OPTION_JSON] = {"json", 0, NULL, "print one JSON object instead of text"},
 };
 
-static void print_window(const struct limit *limit, uint64_t window_ns)
+static void put_window(struct json *json, const struct limit *limit, uint64_t window_ns)
 {
-    printf("{\"window_ns\":%llu,\"most\":%llu}", (unsigned long long)window_ns,
-           (unsigned long long)facts_most_in(limit, window_ns));
+    json_object(json, NULL);
+    json_number(json, "window_ns", window_ns);
+    json_number(json, "most", facts_most_in(limit, window_ns));
+    json_end_object(json);
 }
 
-static void print_facts(const struct limit *limit, const struct rule *rule, uint64_t window_ns)
+static void put_facts(struct json *json, const struct limit *limit, const struct rule *rule, uint64_t window_ns)
 {
     const struct facts facts = facts_of(limit, rule);
-    printf(",\"fresh\":%llu,\"from_rest\":%llu,\"group\":%llu,\"spacing_ns\":%llu,\"refill_ns\":%llu",
-           (unsigned long long)facts.fresh, (unsigned long long)facts.at_once, (unsigned long long)facts.group,
-           (unsigned long long)facts.spacing_ns, (unsigned long long)facts.full_ns);
-    if (facts.largest == UINT64_MAX) printf(",\"largest\":null");
-    else printf(",\"largest\":%llu", (unsigned long long)facts.largest);
-    printf(",\"state_bytes\":%llu,\"windows\":[", (unsigned long long)facts.state_bytes);
-    print_window(limit, limit->period_ns);
-    if (window_ns != 0) {
-        putchar(',');
-        print_window(limit, window_ns);
-    }
-    putchar(']');
+    json_number(json, "fresh", facts.fresh);
+    json_number(json, "from_rest", facts.at_once);
+    json_number(json, "group", facts.group);
+    json_number(json, "spacing_ns", facts.spacing_ns);
+    json_number(json, "refill_ns", facts.full_ns);
+    if (facts.largest == UINT64_MAX) json_null(json, "largest");
+    else json_number(json, "largest", facts.largest);
+    json_number(json, "state_bytes", facts.state_bytes);
+    json_array(json, "windows");
+    put_window(json, limit, limit->period_ns);
+    if (window_ns != 0) put_window(json, limit, window_ns);
+    json_end_array(json);
 }
 
-static void print_memory(const struct plan_memory *memory)
+static void put_limit(struct json *json, const struct limit *limit, const struct rule *rule, uint64_t window_ns)
 {
-    printf("\"memory\":{\"state_bytes\":%llu,\"limiter_bytes\":%llu", (unsigned long long)memory->state_bytes,
-           (unsigned long long)memory->limiter_bytes);
-    printf(",\"table_key_bytes\":%llu,\"file_key_bytes\":%llu}", (unsigned long long)memory->table_key_bytes,
-           (unsigned long long)memory->file_key_bytes);
+    char text[TEXT_MAX];
+    struct writer writer = {text, sizeof text, 0};
+    text_write(&writer, limit);
+    json_object(json, NULL);
+    json_text(json, "limit", text);
+    json_text(json, "algorithm", words_algorithm_name(limit->algorithm));
+    json_text(json, "unit", limit->unit);
+    if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE)
+        put_facts(json, limit, rule, window_ns);
+    json_end_object(json);
+}
+
+static void put_memory(struct json *json, const struct plan_memory *memory)
+{
+    json_object(json, "memory");
+    json_number(json, "state_bytes", memory->state_bytes);
+    json_number(json, "limiter_bytes", memory->limiter_bytes);
+    json_number(json, "table_key_bytes", memory->table_key_bytes);
+    json_number(json, "file_key_bytes", memory->file_key_bytes);
+    json_end_object(json);
 }
 
 static void print_json(const weir_plan *public, const struct plan_memory *memory, uint64_t window_ns)
 {
     const struct plan *plan = plan_inside_const(public);
+    struct json_file out;
+    struct json *json = &out.json;
     char engine[TEXT_MAX];
-    printf("{\"limits\":[");
-    for (uint64_t i = 0; i < plan->count; i++) {
-        const struct limit *limit = &plan->limit[i];
-        char text[TEXT_MAX];
-        struct writer writer = {text, sizeof text, 0};
-        text_write(&writer, limit);
-        printf("%s{\"limit\":\"%s\",\"algorithm\":\"%s\",\"unit\":\"%s\"", i > 0 ? "," : "", text,
-               words_algorithm_name(limit->algorithm), limit->unit);
-        if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE) {
-            print_facts(limit, &plan->rule[i], window_ns);
-        }
-        putchar('}');
-    }
-    printf("],");
-    print_memory(memory);
-    if (micro_text_write(public, engine, sizeof engine) != 0) printf(",\"engine\":\"%s\"}\n", engine);
-    else printf(",\"engine\":null}\n");
+    json_file_open(&out, stdout);
+    json_object(json, NULL);
+    json_array(json, "limits");
+    for (uint64_t i = 0; i < plan->count; i++) put_limit(json, &plan->limit[i], &plan->rule[i], window_ns);
+    json_end_array(json);
+    put_memory(json, memory);
+    if (micro_text_write(public, engine, sizeof engine) != 0) json_text(json, "engine", engine);
+    else json_null(json, "engine");
+    json_file_end(&out);
+    json_file_flush(&out);
 }
 
 /* The text that an engine reads, to be pasted. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/common/json_file.h"
 #include "cli/pace/record.h"
 #include "core/num.h"
 #include "plan/write.h"
@@ -145,53 +146,79 @@ static void print_text(const struct record *record, const struct record_owed *ow
     fprintf(out, "%s\n", text);
 }
 
-static void print_quantiles(const char *name, const struct histogram *histogram, FILE *out)
+static void put_json_quantiles(struct json *json, const char *name, const struct histogram *histogram)
 {
-    fprintf(out, "\"%s\":{\"p50\":%llu,\"p90\":%llu,\"p99\":%llu,\"p999\":%llu,\"max\":%llu},", name,
-            (unsigned long long)histogram_quantile(histogram, 500),
-            (unsigned long long)histogram_quantile(histogram, 900),
-            (unsigned long long)histogram_quantile(histogram, 990),
-            (unsigned long long)histogram_quantile(histogram, 999), (unsigned long long)histogram->max);
+    json_object(json, name);
+    json_number(json, "p50", histogram_quantile(histogram, 500));
+    json_number(json, "p90", histogram_quantile(histogram, 900));
+    json_number(json, "p99", histogram_quantile(histogram, 990));
+    json_number(json, "p999", histogram_quantile(histogram, 999));
+    json_number(json, "max", histogram->max);
+    json_end_object(json);
+}
+
+static void put_double(struct json *json, const char *name, double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.17g", value);
+    json_decimal(json, name, text);
+}
+
+static void put_target(struct json *json, const char *name, const struct record *record)
+{
+    if (record->permits_per_ns == 0) json_null(json, name);
+    else put_double(json, name, record->permits_per_ns * SECOND_NS);
 }
 
 /* The same figures under names that say what they count. */
-static void print_bytes(const struct record *record, double rate, FILE *out)
+static void put_bytes(struct json *json, const struct record *record, double rate)
 {
     if (!record->in_bytes) return;
-    if (record->permits_per_ns == 0) fprintf(out, "\"target_bytes_per_s\":null,");
-    else fprintf(out, "\"target_bytes_per_s\":%.17g,", record->permits_per_ns * SECOND_NS);
-    fprintf(out, "\"achieved_bytes_per_s\":%.17g,\"bytes\":%llu,", rate, (unsigned long long)record->granted);
+    put_target(json, "target_bytes_per_s", record);
+    put_double(json, "achieved_bytes_per_s", rate);
+    json_number(json, "bytes", record->granted);
 }
 
-static void print_outcomes(const struct outcomes *outcomes, FILE *out)
+static void put_outcomes(struct json *json, const struct outcomes *outcomes)
 {
-    const char *between = "";
-    fprintf(out, "\"jobs\":%llu,\"busy_max\":%llu,\"failed\":%llu,\"statuses\":{", (unsigned long long)outcomes->jobs,
-            (unsigned long long)outcomes->busy_max, (unsigned long long)outcomes->failed);
+    json_number(json, "jobs", outcomes->jobs);
+    json_number(json, "busy_max", outcomes->busy_max);
+    json_number(json, "failed", outcomes->failed);
+    json_object(json, "statuses");
     for (int status = 0; status < OUTCOMES_STATUSES; status++) {
-        if (outcomes->with[status] == 0) continue;
-        fprintf(out, "%s\"%d\":%llu", between, status, (unsigned long long)outcomes->with[status]);
-        between = ",";
+        char name[16];
+        snprintf(name, sizeof name, "%d", status);
+        if (outcomes->with[status] != 0) json_number(json, name, outcomes->with[status]);
     }
-    fprintf(out, "},");
-    print_quantiles("took_ns", &outcomes->took, out);
+    json_end_object(json);
+    put_json_quantiles(json, "took_ns", &outcomes->took);
 }
 
 static void print_json(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
-                       double rate, FILE *out)
+                       double rate, FILE *file)
 {
-    if (record->permits_per_ns == 0) fprintf(out, "{\"target_per_s\":null,");
-    else fprintf(out, "{\"target_per_s\":%.17g,", record->permits_per_ns * SECOND_NS);
-    fprintf(out, "\"achieved_per_s\":%.17g,\"granted\":%llu,\"%s\":%llu,\"dropped\":%llu,\"missed\":%llu,", rate,
-            (unsigned long long)record->granted, record->noun, (unsigned long long)lines_of(record),
-            (unsigned long long)record->dropped, (unsigned long long)owed->missed);
-    print_bytes(record, rate, out);
-    if (outcomes != NULL) print_outcomes(outcomes, out);
-    fprintf(out, "\"elapsed_s\":%.9f,", (double)(record->last_ns - record->first_ns) / SECOND_NS);
-    print_quantiles("late_ns", &record->late, out);
-    fprintf(out, "\"behind_ns\":{\"now\":%llu,\"max\":%llu},\"early\":%llu,\"over\":%.3f}\n",
-            (unsigned long long)owed->behind_ns, (unsigned long long)record->behind_max_ns,
-            (unsigned long long)record->early, fmax(0, record->excess) + 0.0);
+    struct json_file out;
+    struct json *json = &out.json;
+    json_file_open(&out, file);
+    json_object(json, NULL);
+    put_target(json, "target_per_s", record);
+    put_double(json, "achieved_per_s", rate);
+    json_number(json, "granted", record->granted);
+    json_number(json, record->noun, lines_of(record));
+    json_number(json, "dropped", record->dropped);
+    json_number(json, "missed", owed->missed);
+    put_bytes(json, record, rate);
+    if (outcomes != NULL) put_outcomes(json, outcomes);
+    json_file_double(json, "elapsed_s", (double)(record->last_ns - record->first_ns) / SECOND_NS, 9);
+    put_json_quantiles(json, "late_ns", &record->late);
+    json_object(json, "behind_ns");
+    json_number(json, "now", owed->behind_ns);
+    json_number(json, "max", record->behind_max_ns);
+    json_end_object(json);
+    json_number(json, "early", record->early);
+    json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
+    json_file_end(&out);
+    json_file_flush(&out);
 }
 
 void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,

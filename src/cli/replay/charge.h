@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   weir replay --charge: what a followed log gains is charged to a running weir serve.
-
-   See charge.c; where weir was built without hiredis engine_none.c refuses it. */
+   weir replay --charge: what a followed log gains is charged to a running weir serve; charge_none.c without hiredis. */
 #ifndef WEIR_CLI_REPLAY_CHARGE_H
 #define WEIR_CLI_REPLAY_CHARGE_H
 

@@ -31,7 +31,7 @@ bool each_open(struct replay *replay)
     struct each *each = calloc(1, sizeof *each);
     if (each == NULL) return false;
     each->size = LINES_AT_FIRST;
-    each->json.out = stdout;
+    json_file_open(&each->json, stdout);
     each->line = calloc(each->size, sizeof *each->line);
     each->verdict = malloc(each->size * (size_t)replay->options.limits * sizeof *each->verdict);
     replay->each = each;
@@ -84,35 +84,31 @@ struct candidate_verdict *each_verdict(struct replay *replay, const struct order
 
 /* ---- printing ---- */
 
-static void print_key(struct replay *replay, uint32_t client)
+static void print_key(struct replay *replay, uint32_t client, struct json *json)
 {
     char shown[SHOWN_KEY_MAX];
     size_t size;
     const char *key = clients_key(&replay->clients, client, &size);
-    if (memchr(key, KEY_BETWEEN, size) == NULL) {
-        json_string(&replay->each->json, key, size);
-        return;
+    if (memchr(key, KEY_BETWEEN, size) != NULL) {
+        size = show_parts(key, size, shown);
+        key = shown;
     }
-    size = show_parts(key, size, shown);
-    json_string(&replay->each->json, shown, size);
+    json_string(json, "key", (struct slice){key, size});
 }
 
 static void print_json(struct replay *replay, const struct outcome *outcome, int limit,
                        const struct candidate_verdict *verdict)
 {
-    struct json *json = &replay->each->json;
-    const char *text = replay->options.limit[limit];
-    json_text(json, "{\"time_ns\":");
-    json_number(json, outcome->time_ns);
-    json_text(json, ",\"key\":");
-    print_key(replay, outcome->client);
-    json_text(json, ",\"limit\":");
-    json_string(json, text, strlen(text));
-    json_text(json, verdict->allowed ? ",\"allowed\":true,\"delay_ns\":" : ",\"allowed\":false,\"delay_ns\":");
-    json_number(json, verdict->delay_ns);
-    json_text(json, ",\"retry_ns\":");
-    json_number(json, verdict->retry_ns);
-    json_text(json, "}\n");
+    struct json_file *out = &replay->each->json;
+    struct json *json = &out->json;
+    json_object(json, NULL);
+    json_number(json, "time_ns", outcome->time_ns);
+    print_key(replay, outcome->client, json);
+    json_text(json, "limit", replay->options.limit[limit]);
+    json_bool(json, "allowed", verdict->allowed);
+    json_number(json, "delay_ns", verdict->delay_ns);
+    json_number(json, "retry_ns", verdict->retry_ns);
+    json_file_end(out);
 }
 
 static void print_refusal(struct replay *replay, const struct outcome *outcome, int limit,
@@ -132,7 +128,7 @@ static void print_refusal(struct replay *replay, const struct outcome *outcome, 
         write_about(&writer, verdict->retry_ns);
     }
     write_text(&writer, "\n");
-    json_text(&replay->each->json, text);
+    fputs(text, stdout);
 }
 
 static void print_line(struct replay *replay, uint64_t line)
@@ -155,6 +151,6 @@ void each_print(struct replay *replay)
         each->first++;
     }
     if (!replay->options.follow) return;
-    json_flush(&each->json);
-    fflush(each->json.out);
+    json_file_flush(&each->json);
+    fflush(stdout);
 }

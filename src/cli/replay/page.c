@@ -12,160 +12,132 @@
 #include <string.h>
 
 #include "cli/common/arguments.h"
-#include "cli/common/json.h"
-#include "format/bytes.h"
+#include "cli/common/json_file.h"
 #include "cli/replay/page.h"
 #include "cli/replay/replay.h"
 
-enum { SECOND_NS = 1000000000, ASCII_END = 0x80, CONTROL_END = 0x20 };
-
-/* ---- texts ---- */
-
-static void put_ascii(FILE *out, unsigned char byte)
-{
-    const bool plain = byte >= CONTROL_END && strchr("\"\\<>&\x7f", byte) == NULL;
-    if (plain) fputc(byte, out);
-    else fprintf(out, "\\u%04x", byte);
-}
-
-static void put_text(FILE *out, const char *text, size_t text_size)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    fputc('"', out);
-    for (size_t at = 0; at < text_size;) {
-        const size_t size = slice_character((struct slice){text + at, text_size - at});
-        if (bytes[at] < ASCII_END) put_ascii(out, bytes[at]);
-        else if (size == 0) fprintf(out, "\\\\x%02x", bytes[at]);
-        else fwrite(bytes + at, 1, size, out);
-        at += size != 0 ? size : 1;
-    }
-    fputc('"', out);
-}
-
-/* A member with a comma behind it. */
-static void put_string(FILE *out, const char *name, const char *text, size_t size)
-{
-    fprintf(out, "\"%s\":", name);
-    if (text == NULL) fputs("null", out);
-    else put_text(out, text, size);
-    fputc(',', out);
-}
-
-static void put_number(FILE *out, const char *name, uint64_t value)
-{
-    fprintf(out, "\"%s\":%" PRIu64 ",", name, value);
-}
-
-static void put_truth(FILE *out, const char *name, bool value)
-{
-    fprintf(out, "\"%s\":%s,", name, value ? "true" : "false");
-}
+enum { SECOND_NS = 1000000000 };
 
 /* Seconds, as JavaScript counts: it has no integers of 64 bits. */
-static void put_time(FILE *out, const char *name, uint64_t ns)
+static void put_time(struct json *json, const char *name, uint64_t ns)
 {
-    fprintf(out, "\"%s\":%" PRIu64 ".%09" PRIu64 ",", name, ns / SECOND_NS, ns % SECOND_NS);
+    char text[40];
+    snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, ns / SECOND_NS, ns % SECOND_NS);
+    json_decimal(json, name, text);
 }
 
-static void put_numbers(FILE *out, const char *name, const uint64_t *values, unsigned count)
+static void put_numbers(struct json *json, const char *name, const uint64_t *values, unsigned count)
 {
-    fprintf(out, "\"%s\":[", name);
-    for (unsigned i = 0; i < count; i++) fprintf(out, i == 0 ? "%" PRIu64 : ",%" PRIu64, values[i]);
-    fputc(']', out);
+    json_array(json, name);
+    for (unsigned i = 0; i < count; i++) json_number(json, NULL, values[i]);
+    json_end_array(json);
 }
 
-/* ---- the result ---- */
-
-static void put_busiest(FILE *out, const char *name, const struct replay_busiest *busiest)
+static void put_busiest(struct json *json, const char *name, const struct replay_busiest *busiest)
 {
-    fprintf(out, "\"%s\":{", name);
-    put_string(out, "key", busiest->max_key, busiest->max_key_size);
-    fprintf(out, "\"p50\":%" PRIu64 ",\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}", busiest->p50, busiest->p99,
-            busiest->max);
+    json_object(json, name);
+    if (busiest->max_key == NULL) json_null(json, "key");
+    else json_key(json, "key", (struct slice){busiest->max_key, busiest->max_key_size});
+    json_number(json, "p50", busiest->p50);
+    json_number(json, "p99", busiest->p99);
+    json_number(json, "max", busiest->max);
+    json_end_object(json);
 }
 
-static void put_top(FILE *out, const struct replay_limit *limit)
+static void put_top(struct json *json, const struct replay_limit *limit)
 {
-    fputs("\"top\":[", out);
+    json_array(json, "top");
     for (unsigned i = 0; i < limit->top_count; i++) {
         const struct replay_client *client = &limit->top[i];
-        fputs(i == 0 ? "\n{" : ",\n{", out);
-        put_string(out, "key", client->key, client->key_size);
-        fprintf(out, "\"requests\":%" PRIu64 ",\"denied\":%" PRIu64 ",\"delayed\":%" PRIu64 "}", client->requests,
-                client->denied, client->delayed);
+        json_line(json);
+        json_object(json, NULL);
+        json_key(json, "key", (struct slice){client->key, client->key_size});
+        json_number(json, "requests", client->requests);
+        json_number(json, "denied", client->denied);
+        json_number(json, "delayed", client->delayed);
+        json_end_object(json);
     }
-    fputs("],", out);
+    json_end_array(json);
 }
 
-static void put_limit(FILE *out, const struct replay_result *result, int index)
+static void put_limit(struct json *json, const struct replay_result *result, int index)
 {
     const struct replay_limit *limit = &result->limit[index];
     const struct replay_series *series = &result->series;
-    fputs(index == 0 ? "\n{" : ",\n{", out);
-    put_string(out, "text", limit->text, strlen(limit->text));
-    put_string(out, "canonical", limit->canonical, strnlen(limit->canonical, sizeof limit->canonical));
-    put_number(out, "allowed", limit->allowed);
-    put_number(out, "denied", limit->denied);
-    put_number(out, "denied_spread", limit->denied_spread);
-    put_number(out, "delayed", limit->delayed);
-    put_number(out, "clients_denied", limit->clients_denied);
-    put_number(out, "clients_delayed", limit->clients_delayed);
-    put_number(out, "delay_p99_ns", limit->delay_p99_ns);
-    put_number(out, "delay_max_ns", limit->delay_max_ns);
-    put_string(out, "note", limit->note, strnlen(limit->note, sizeof limit->note));
-    put_string(out, "spare_text", limit->spare_text, strnlen(limit->spare_text, sizeof limit->spare_text));
-    put_top(out, limit);
-    put_numbers(out, "denied_steps", series->limit[index].denied, series->count);
-    fputc(',', out);
-    put_numbers(out, "delayed_steps", series->limit[index].delayed, series->count);
-    fputc('}', out);
+    json_line(json);
+    json_object(json, NULL);
+    json_text(json, "text", limit->text);
+    json_text(json, "canonical", limit->canonical);
+    json_number(json, "allowed", limit->allowed);
+    json_number(json, "denied", limit->denied);
+    json_number(json, "denied_spread", limit->denied_spread);
+    json_number(json, "delayed", limit->delayed);
+    json_number(json, "clients_denied", limit->clients_denied);
+    json_number(json, "clients_delayed", limit->clients_delayed);
+    json_number(json, "delay_p99_ns", limit->delay_p99_ns);
+    json_number(json, "delay_max_ns", limit->delay_max_ns);
+    json_text(json, "note", limit->note);
+    json_text(json, "spare_text", limit->spare_text);
+    put_top(json, limit);
+    put_numbers(json, "denied_steps", series->limit[index].denied, series->count);
+    put_numbers(json, "delayed_steps", series->limit[index].delayed, series->count);
+    json_end_object(json);
 }
 
-static void put_result(FILE *out, const struct replay_result *result)
+static void put_result(struct json *json, const struct replay_result *result)
 {
-    const char *key_name = result->key_name;
-    fputs("{\"version\":\"" WEIR_VERSION "\",", out);
-    put_number(out, "requests", result->requests);
-    put_number(out, "malformed", result->malformed);
-    put_number(out, "late", result->late);
-    put_number(out, "clients", result->clients);
-    put_time(out, "first_s", result->first_ns);
-    put_time(out, "last_s", result->last_ns);
-    put_number(out, "resolution_ns", result->resolution_ns);
-    put_truth(out, "whole_seconds", result->whole_seconds);
-    put_truth(out, "stamps_are_ends", result->stamps_are_ends);
-    fprintf(out, "\"spare\":%.10g,", result->spare);
-    put_string(out, "key", key_name, key_name != NULL ? strlen(key_name) : 0);
-    fputs("\"busiest\":{", out);
-    put_busiest(out, "second", &result->second);
-    fputc(',', out);
-    put_busiest(out, "minute", &result->minute);
-    fputs("},\n\"series\":{", out);
-    put_time(out, "first_s", result->series.first_ns);
-    put_number(out, "step_ns", result->series.step_ns);
-    put_numbers(out, "offered", result->series.offered, result->series.count);
-    fputs("},\n\"limits\":[", out);
-    for (int i = 0; i < result->limits; i++) put_limit(out, result, i);
-    fputs("]}", out);
+    char spare[40];
+    snprintf(spare, sizeof spare, "%.10g", result->spare);
+    json_object(json, NULL);
+    json_text(json, "version", WEIR_VERSION);
+    json_number(json, "requests", result->requests);
+    json_number(json, "malformed", result->malformed);
+    json_number(json, "late", result->late);
+    json_number(json, "clients", result->clients);
+    put_time(json, "first_s", result->first_ns);
+    put_time(json, "last_s", result->last_ns);
+    json_number(json, "resolution_ns", result->resolution_ns);
+    json_bool(json, "whole_seconds", result->whole_seconds);
+    json_bool(json, "stamps_are_ends", result->stamps_are_ends);
+    json_decimal(json, "spare", spare);
+    if (result->key_name == NULL) json_null(json, "key");
+    else json_key(json, "key", slice_of(result->key_name));
+    json_object(json, "busiest");
+    put_busiest(json, "second", &result->second);
+    put_busiest(json, "minute", &result->minute);
+    json_end_object(json);
+    json_object(json, "series");
+    put_time(json, "first_s", result->series.first_ns);
+    json_number(json, "step_ns", result->series.step_ns);
+    put_numbers(json, "offered", result->series.offered, result->series.count);
+    json_end_object(json);
+    json_array(json, "limits");
+    for (int i = 0; i < result->limits; i++) put_limit(json, result, i);
+    json_end_array(json);
+    json_end_object(json);
 }
 
 bool page_write(const struct replay_result *result, const char *path)
 {
     const struct page_template template = page_template();
+    struct json_file out;
     if (template.head_size == 0) {
         trouble("--html %s: this build has no page; to add it, run tools/page && tools/build in the source tree", path);
         return false;
     }
-    FILE *out = fopen(path, "wb");
-    if (out == NULL) {
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) {
         trouble("--html %s: %s", path, strerror(errno));
         return false;
     }
-    fwrite(template.head, 1, template.head_size, out);
-    put_result(out, result);
-    fwrite(template.tail, 1, template.tail_size, out);
-    const bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed) {
+    fwrite(template.head, 1, template.head_size, file);
+    json_file_open(&out, file);
+    out.json.in_html = true;
+    put_result(&out.json, result);
+    json_file_flush(&out);
+    fwrite(template.tail, 1, template.tail_size, file);
+    const bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed) {
         trouble("--html %s: %s", path, errno != 0 ? strerror(errno) : "could not be written");
         return false;
     }

@@ -292,7 +292,7 @@ void replay_read(struct replay *replay)
     struct signalfd_siginfo why;
     read_all(replay);
     decide_held(replay);
-    if (replay->each != NULL) json_flush(&replay->each->json);
+    if (replay->each != NULL) json_file_flush(&replay->each->json);
     progress_clear(replay);
     if (replay->source.stop_fd < 0) return;
     if (read(replay->source.stop_fd, &why, sizeof why) == (ssize_t)sizeof why) replay->signal = (int)why.ssi_signo;

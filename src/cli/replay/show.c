@@ -12,7 +12,6 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
-#include "cli/common/json.h"
 #include "cli/replay/log/key.h"
 #include "format/bytes.h"
 

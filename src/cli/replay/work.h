@@ -10,7 +10,7 @@
 #define WEIR_CLI_REPLAY_WORK_H
 
 #include "cli/common/arguments.h"
-#include "cli/common/json.h"
+#include "cli/common/json_file.h"
 #include "cli/common/rows.h"
 #include "cli/replay/candidate.h"
 #include "cli/replay/charge.h"
@@ -77,7 +77,7 @@ struct each {
     struct candidate_verdict *verdict; /* a row for each line */
     uint64_t first;                    /* line that is printed next */
     size_t size;
-    struct json json;
+    struct json_file json;
 };
 
 struct progress {

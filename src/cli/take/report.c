@@ -4,6 +4,7 @@
    A key is shown harmless, whatever bytes it has; times are rounded up, so that who comes back then is not early. */
 #include <string.h>
 
+#include "cli/common/json_file.h"
 #include "cli/take/take.h"
 #include "core/decide.h"
 #include "core/num.h"
@@ -144,55 +145,26 @@ void take_print_never(const struct take *take)
 
 /* ---- for programs ---- */
 
-/* How many bytes of text are one character as UTF-8 has it, or 0. */
-static size_t character_size(const char *text)
-{
-    const unsigned char first = (unsigned char)text[0];
-    const size_t size = first < 0x80   ? 1
-                        : first < 0xC2 ? 0
-                        : first < 0xE0 ? 2
-                        : first < 0xF0 ? 3
-                        : first < 0xF5 ? 4
-                                       : 0;
-    for (size_t i = 1; i < size; i++) {
-        if (!continues(text[i])) return 0;
-    }
-    const unsigned char second = size > 1 ? (unsigned char)text[1] : 0;
-    const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-    const bool outside = (first == 0xED && second >= 0xA0) || (first == 0xF4 && second >= 0x90);
-    return overlong || outside ? 0 : size;
-}
-
-/* JSON is text: bytes that are none become U+FFFD. */
-static void print_string(const char *text)
-{
-    putchar('"');
-    while (*text != '\0') {
-        const size_t size = character_size(text);
-        const unsigned char byte = (unsigned char)*text;
-        if (size == 0) fputs("\xEF\xBF\xBD", stdout);
-        else if (byte < ' ' || byte == 127) printf("\\u%04x", byte);
-        else if (byte == '"' || byte == '\\') printf("\\%c", byte);
-        else fwrite(text, 1, size, stdout);
-        text += size == 0 ? 1 : size;
-    }
-    putchar('"');
-}
-
 void take_print_json(const struct take *take)
 {
+    struct json_file out;
+    struct json *json = &out.json;
     const weir_decision *decision = &take->decision;
     const bool allowed = weir_allowed(*decision);
-    printf("{\"allowed\":%s,\"limit\":\"%s\",\"key\":", allowed ? "true" : "false", take->canonical);
-    print_string(take->key_text != NULL ? take->key_text : take->canonical);
-    printf(",\"charged\":%llu,", (unsigned long long)(allowed ? decision->charged : 0));
-    if (decision->remaining == UINT64_MAX) printf("\"remaining\":null,");
-    else printf("\"remaining\":%llu,", (unsigned long long)decision->remaining);
-    const uint64_t delay_ns = take->waited && allowed ? subtract_to_zero(decision->start.ns, take->asked_ns) : 0;
-    printf("\"now_ns\":%llu,", (unsigned long long)take->asked_ns);
-    printf("\"start_ns\":%llu,", (unsigned long long)decision->start.ns);
-    printf("\"late_ns\":%llu,", (unsigned long long)decision_late_ns(decision));
-    printf("\"delay_ns\":%llu,", (unsigned long long)delay_ns);
-    if (decision->verdict == WEIR_NEVER) printf("\"retry_ns\":null}\n");
-    else printf("\"retry_ns\":%llu}\n", (unsigned long long)decision_retry_ns(decision));
+    json_file_open(&out, stdout);
+    json_object(json, NULL);
+    json_bool(json, "allowed", allowed);
+    json_text(json, "limit", take->canonical);
+    json_text(json, "key", take->key_text != NULL ? take->key_text : take->canonical);
+    json_number(json, "charged", allowed ? decision->charged : 0);
+    if (decision->remaining == UINT64_MAX) json_null(json, "remaining");
+    else json_number(json, "remaining", decision->remaining);
+    json_number(json, "now_ns", take->asked_ns);
+    json_number(json, "start_ns", decision->start.ns);
+    json_number(json, "late_ns", decision_late_ns(decision));
+    json_number(json, "delay_ns", take->waited && allowed ? subtract_to_zero(decision->start.ns, take->asked_ns) : 0);
+    if (decision->verdict == WEIR_NEVER) json_null(json, "retry_ns");
+    else json_number(json, "retry_ns", decision_retry_ns(decision));
+    json_file_end(&out);
+    json_file_flush(&out);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/json.h"
 #include "serve/http/parts.h"
 
 enum { HEAD_MAX = 2048, PIECE = 8192, PATH_SHOWN = 64 };
@@ -44,17 +45,13 @@ void answer_refuse(struct exchange *exchange, const struct refusal *refusal)
     struct bytes body = {.memory = memory, .capacity = sizeof memory};
     struct slice words = slice_of(refusal->words);
     if (words.size > ANSWER_WORDS_MAX) words.size = ANSWER_WORDS_MAX;
-    bytes_text(&body, "{\"error\":");
-    bytes_json(&body, words);
-    if (refusal->field != NULL) {
-        bytes_text(&body, ",\"field\":");
-        bytes_json(&body, slice_of(refusal->field));
-    }
-    if (refusal->column != 0) {
-        bytes_text(&body, ",\"column\":");
-        bytes_number(&body, refusal->column);
-    }
-    bytes_text(&body, "}\n");
+    struct json json = {.out = &body};
+    json_object(&json, NULL);
+    json_string(&json, "error", words);
+    if (refusal->field != NULL) json_text(&json, "field", refusal->field);
+    if (refusal->column != 0) json_number(&json, "column", refusal->column);
+    json_end_object(&json);
+    bytes_byte(&body, '\n');
     stats_add(&exchange->batch->stats->errors, 1);
     note(exchange, refusal);
     struct bytes *out = start(exchange, refusal->status, HEAD_MAX + body.size);

@@ -4,51 +4,54 @@
    A definition holds for the requests behind it. */
 #include <stdio.h>
 
+#include "format/json.h"
 #include "serve/http/parts.h"
 
 enum { LIST_MAX = 4 << 20 };
 
 /* ---- told ---- */
 
-static void write_parts(struct bytes *out, const struct policy_limit *limit)
+static void write_parts(struct json *json, const struct policy_limit *limit)
 {
     char part[POLICY_NAME_MAX + 32];
-    bytes_text(out, limit->common ? ",\"key\":null" : ",\"key\":[");
+    if (limit->common) {
+        json_null(json, "key");
+        return;
+    }
+    json_array(json, "key");
     for (unsigned i = 0; i < limit->parts; i++) {
         const struct policy_part *of = &limit->part[i];
         static const char *const path[] = {"", "/normal", "/lower"};
         if (of->address) snprintf(part, sizeof part, "%s/%d/%d", of->name, of->bits_v4, of->bits_v6);
         else snprintf(part, sizeof part, "%s%s", of->name, path[of->path]);
-        if (i != 0) bytes_byte(out, ',');
-        bytes_json(out, slice_of(part));
+        json_text(json, NULL, part);
     }
-    if (!limit->common) bytes_byte(out, ']');
+    json_end_array(json);
 }
 
-static void write_limit(struct bytes *out, const struct policy_limit *limit)
+static void write_limit(struct json *json, const struct policy_limit *limit)
 {
     char text[4 * POLICY_TEXT_MAX];
     weir_plan_text(&limit->plan, text, sizeof text);
-    bytes_text(out, "{\"name\":");
-    bytes_json(out, slice_of(limit->name));
-    bytes_text(out, ",\"limit\":");
-    bytes_json(out, slice_of(text));
-    write_parts(out, limit);
-    bytes_text(out, limit->shadow ? ",\"shadow\":true" : ",\"shadow\":false");
-    bytes_text(out, ",\"exempt\":");
-    bytes_number(out, limit->exempt_count);
-    bytes_text(out, ",\"overrides\":");
-    bytes_number(out, limit->override_count);
-    bytes_text(out, "}");
+    json_object(json, NULL);
+    json_text(json, "name", limit->name);
+    json_text(json, "limit", text);
+    write_parts(json, limit);
+    json_bool(json, "shadow", limit->shadow);
+    json_number(json, "exempt", limit->exempt_count);
+    json_number(json, "overrides", limit->override_count);
+    json_end_object(json);
 }
 
 static void write_list(struct exchange *exchange, struct bytes *out)
 {
+    struct json json = {.out = out};
     const struct policy *policy = exchange->batch->policy;
-    bytes_text(out, "{\"limits\":[");
+    json_object(&json, NULL);
+    json_array(&json, "limits");
     for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
-        bytes_text(out, i != 0 ? ",\n" : "\n");
-        write_limit(out, &policy->limit[i]);
+        json_line(&json);
+        write_limit(&json, &policy->limit[i]);
     }
     bytes_text(out, "\n]}\n");
 }

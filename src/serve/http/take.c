@@ -13,6 +13,7 @@
 
 #include "core/decide.h"
 #include "core/num.h"
+#include "format/json.h"
 #include "serve/http/headers.h"
 #include "serve/http/parts.h"
 
@@ -24,10 +25,9 @@ enum {
 
 /* ---- answers ---- */
 
-static void number(struct bytes *out, const char *name, uint64_t value)
+static void number(struct json *json, const char *name, uint64_t value)
 {
-    bytes_text(out, name);
-    bytes_number(out, least(value, INT64_MAX));
+    json_number(json, name, least(value, INT64_MAX));
 }
 
 static const char *verdict_of(const weir_decision *decision, bool allowed)
@@ -43,31 +43,31 @@ static bool is_text(struct slice slice)
     return at == slice.size;
 }
 
-static void receipt(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision)
+static void receipt(struct batch *batch, struct json *json, const struct item *item, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
     if (!is_text(item->key)) return; /* JSON would change it, and then it would be none */
     receipt_write(batch, &text, item, decision);
-    if (text.size == 0) return; /* nothing was taken, or nothing could be corrected */
-    bytes_text(out, ",\"receipt\":");
-    bytes_json(out, bytes_slice(&text));
+    if (text.size != 0) json_string(json, "receipt", bytes_slice(&text)); /* else nothing could be corrected */
 }
 
 static void write_body(struct batch *batch, struct bytes *out, const struct item *item, const weir_decision *decision,
                        bool allowed)
 {
-    bytes_text(out, "{\"verdict\":\"");
-    bytes_text(out, verdict_of(decision, allowed));
-    number(out, "\",\"limit\":", decision->limit);
-    number(out, ",\"remaining\":", decision->remaining);
-    number(out, ",\"delay_ns\":", decision->delay_ns);
-    number(out, ",\"retry_ns\":", decision_retry_ns(decision));
-    number(out, ",\"full_ns\":", decide_full_ns(batch, item, decision));
-    number(out, ",\"late_ns\":", decision_late_ns(decision));
-    if (item->shadow_denied) bytes_text(out, ",\"shadow\":true");
-    if (allowed) receipt(batch, out, item, decision);
-    bytes_text(out, "}\n");
+    struct json json = {.out = out};
+    json_object(&json, NULL);
+    json_text(&json, "verdict", verdict_of(decision, allowed));
+    number(&json, "limit", decision->limit);
+    number(&json, "remaining", decision->remaining);
+    number(&json, "delay_ns", decision->delay_ns);
+    number(&json, "retry_ns", decision_retry_ns(decision));
+    number(&json, "full_ns", decide_full_ns(batch, item, decision));
+    number(&json, "late_ns", decision_late_ns(decision));
+    if (item->shadow_denied) json_bool(&json, "shadow", true);
+    if (allowed) receipt(batch, &json, item, decision);
+    json_end_object(&json);
+    bytes_byte(out, '\n');
 }
 
 static void answer(struct batch *batch, const struct item *item, const weir_decision *decision)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   The same bytes, encrypted: sans IO.
-
-   See tls.c; tls_none.c where it is not built in. */
+   The same bytes, encrypted: sans IO; tls_none.c without OpenSSL. */
 #ifndef WEIR_SERVE_NET_TLS_H
 #define WEIR_SERVE_NET_TLS_H
 

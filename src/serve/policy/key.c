@@ -148,22 +148,14 @@ static void add_field(struct slice text, bool alone, struct bytes *out)
 
 /* ---- paths ---- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    const char small = (char)(c | ' ');
-    return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
-}
-
 /* One byte of it, decoded where that is wanted. */
 static char next_byte(struct slice *path, bool decode)
 {
     const char c = path->bytes[0];
-    const bool coded = decode && c == '%' && path->size >= 3;
-    const int high = coded ? hex_digit(path->bytes[1]) : -1, low = coded ? hex_digit(path->bytes[2]) : -1;
-    *path = slice_from(*path, high >= 0 && low >= 0 ? 3 : 1);
-    if (high < 0 || low < 0) return c;
-    return (char)(unsigned char)((unsigned)high << 4 | (unsigned)low);
+    const int code = decode && c == '%' ? slice_hex_number(slice_from(*path, 1), 2) : -1;
+    *path = slice_from(*path, code >= 0 ? 3 : 1);
+    if (code < 0) return c;
+    return (char)(unsigned char)code;
 }
 
 /* The last segment is whole: "." says nothing, and ".." takes back the one before it. */

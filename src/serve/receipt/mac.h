@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   HMAC-SHA-256 by OpenSSL, of which the first 128 bits are used: what signs receipts.
-
-   See mac.c; mac_none.c has the same functions where weir was built without OpenSSL. */
+   HMAC-SHA-256 by OpenSSL, of which the first 128 bits are used: what signs receipts.; mac_none.c without it. */
 #ifndef WEIR_SERVE_RECEIPT_MAC_H
 #define WEIR_SERVE_RECEIPT_MAC_H
 

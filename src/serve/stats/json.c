@@ -11,7 +11,9 @@
 
    Fits STATS_JSON_MAX, and is JSON in UTF-8 whatever bytes keys have: those that are no UTF-8 are written as \xNN, so
    that other keys look different. */
+#include "core/num.h"
 #include "format/address_text.h"
+#include "format/json.h"
 #include "host/clock.h"
 #include "serve/policy/policy.h"
 #include "serve/stats/series.h"
@@ -25,55 +27,10 @@ enum {
     EVENTS_TOLD = 20, /* the latest */
     TOP_OF_PAGE = 20,
     TOP_ALONE = 100,
-    ROW_MAX = 3072, /* of one sample, and what comes behind the last */
-    KEY_TEXT_MAX = 4 * WEIR_TOP_KEY_SIZE
+    ROW_MAX = 3072 /* of one sample, and what comes behind the last */
 };
 
-/* ---- members ---- */
-
-/* The name of a member, with what is before it: "{" or ",". */
-static void name_of(struct bytes *out, const char *before, const char *name)
-{
-    bytes_text(out, before);
-    bytes_byte(out, '"');
-    bytes_text(out, name);
-    bytes_text(out, "\":");
-}
-
-static void number(struct bytes *out, const char *before, const char *name, uint64_t value)
-{
-    name_of(out, before, name);
-    bytes_number(out, value);
-}
-
-static void text(struct bytes *out, const char *before, const char *name, struct slice value)
-{
-    name_of(out, before, name);
-    bytes_json(out, value);
-}
-
-static void truth(struct bytes *out, const char *before, const char *name, bool value)
-{
-    name_of(out, before, name);
-    bytes_text(out, value ? "true" : "false");
-}
-
 /* ---- the most refused keys ---- */
-
-static void write_key(struct bytes *out, struct slice key)
-{
-    static const char digits[] = "0123456789abcdef";
-    char memory[KEY_TEXT_MAX];
-    struct bytes readable = {.memory = memory, .capacity = sizeof memory};
-    while (key.size != 0) {
-        const size_t size = slice_character(key);
-        const unsigned char byte = (unsigned char)key.bytes[0];
-        const char escape[] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-        bytes_add(&readable, size != 0 ? (struct slice){key.bytes, size} : (struct slice){escape, sizeof escape});
-        key = slice_from(key, size != 0 ? size : 1);
-    }
-    bytes_json(out, bytes_slice(&readable));
-}
 
 /* What stands before the next NUL; *key becomes what is behind it, which is nothing where there is none. */
 static struct slice name_in(struct slice *key)
@@ -87,40 +44,36 @@ static struct slice name_in(struct slice *key)
 _Static_assert(WEIR_TOP_KEY_SIZE >= POLICY_NAME_MAX + 2 + ADDRESS_TEXT_MAX, "no name cuts an address");
 
 /* A named limit's keys are "\0NAME\0KEY" (batch.h). */
-static void write_refused(struct bytes *out, const weir_top *top)
+static void write_refused(struct json *json, const weir_top *top)
 {
     const bool cut = top->key_size > WEIR_TOP_KEY_SIZE;
     struct slice key = {(const char *)top->key, cut ? WEIR_TOP_KEY_SIZE : top->key_size};
-    name_of(out, "{", "limit");
+    json_object(json, NULL);
     if (key.size != 0 && key.bytes[0] == '\0') {
         key = slice_from(key, 1);
-        write_key(out, name_in(&key));
+        json_key(json, "limit", name_in(&key));
     } else {
-        bytes_text(out, "null");
+        json_null(json, "limit");
     }
-    name_of(out, ",", "key");
-    write_key(out, key);
-    number(out, ",", "denied", top->denied);
-    number(out, ",", "over", top->over);
-    truth(out, ",", "cut", cut);
-    bytes_byte(out, '}');
+    json_key(json, "key", key);
+    json_number(json, "denied", top->denied);
+    json_number(json, "over", top->over);
+    json_bool(json, "cut", cut);
+    json_end_object(json);
 }
 
-static void write_top(struct service *service, size_t most, struct bytes *out)
+static void write_top(struct json *json, const char *name, struct service *service, size_t most)
 {
     weir_top top[TOP_ALONE];
     const size_t count = tables_read_top(service->tables, top, most);
-    bytes_byte(out, '[');
-    for (size_t i = 0; i < count; i++) {
-        if (i != 0) bytes_byte(out, ',');
-        write_refused(out, &top[i]);
-    }
-    bytes_byte(out, ']');
+    json_array(json, name);
+    for (size_t i = 0; i < count; i++) write_refused(json, &top[i]);
+    json_end_array(json);
 }
 
 void stats_write_top(struct service *service, struct bytes *out)
 {
-    write_top(service, TOP_ALONE, out);
+    write_top(&(struct json){.out = out}, NULL, service, TOP_ALONE);
     bytes_byte(out, '\n');
 }
 
@@ -135,27 +88,26 @@ static const struct policy_limit *limit_of(const struct policy *policy, unsigned
     return NULL;
 }
 
-static void write_meaning(struct bytes *out, const struct policy_limit *limit)
+static void write_meaning(struct json *json, const struct policy_limit *limit)
 {
     char canonical[TEXT_MAX];
-    name_of(out, ",", "text");
     if (limit == NULL) {
-        bytes_text(out, "null");
+        json_null(json, "text");
         return;
     }
     weir_plan_text(&limit->plan, canonical, sizeof canonical);
-    bytes_json(out, slice_of(canonical));
-    truth(out, ",", "shadow", limit->shadow);
+    json_text(json, "text", canonical);
+    json_bool(json, "shadow", limit->shadow);
 }
 
-static void write_sums(struct bytes *out, const char *before, const struct sums_limit *sum)
+static void write_sums(struct json *json, const struct sums_limit *sum)
 {
-    number(out, before, "allowed", sum->allowed);
-    number(out, ",", "denied", sum->denied + sum->never);
-    number(out, ",", "never", sum->never);
-    number(out, ",", "shadowed", sum->shadowed);
-    number(out, ",", "permits", sum->permits);
-    number(out, ",", "late_ns", sum->late_ns);
+    json_number(json, "allowed", sum->allowed);
+    json_number(json, "denied", sum->denied + sum->never);
+    json_number(json, "never", sum->never);
+    json_number(json, "shadowed", sum->shadowed);
+    json_number(json, "permits", sum->permits);
+    json_number(json, "late_ns", sum->late_ns);
 }
 
 static void add_sums(struct sums_limit *sum, const struct sums_limit *more)
@@ -168,235 +120,207 @@ static void add_sums(struct sums_limit *sum, const struct sums_limit *more)
     sums_last(sum, more->granted_at_ns, more->late_ns);
 }
 
-static void write_limit(struct bytes *out, unsigned place, const char *name, const struct policy_limit *limit,
+static void write_limit(struct json *json, unsigned place, const char *name, const struct policy_limit *limit,
                         const struct sums_limit *sum)
 {
-    number(out, "{", "place", place);
-    text(out, ",", "name", slice_of(name));
-    write_meaning(out, limit);
-    write_sums(out, ",", sum);
-    bytes_byte(out, '}');
+    json_object(json, NULL);
+    json_number(json, "place", place);
+    json_text(json, "name", name);
+    write_meaning(json, limit);
+    write_sums(json, sum);
+    json_end_object(json);
 }
 
 /* Those with a place, and the sum of all, theirs and the others'. */
-static void write_limits(struct bytes *out, struct service *service, const struct series *series)
+static void write_limits(struct json *json, struct service *service, const struct series *series)
 {
     struct sums_crew crew;
     struct sums_name name;
     struct policy *policy = service_policy(service);
     sums_crew(&crew, service);
-    name_of(out, ",", "limits");
-    const char *before = "[";
+    json_array(json, "limits");
     for (unsigned place = 0; place < SERIES_LIMITS && series != NULL; place++) {
         const unsigned numbered = series->number[place];
         if (numbered == SERIES_NOBODY || !sums_name(&crew, numbered, &name)) continue;
         const struct sums_limit sum = sums_of_limit(&crew, numbered);
-        bytes_text(out, before);
-        write_limit(out, place, name.text, limit_of(policy, numbered), &sum);
-        before = ",";
+        write_limit(json, place, name.text, limit_of(policy, numbered), &sum);
     }
-    bytes_text(out, before[0] == '[' ? "[]" : "]");
+    json_end_array(json);
     struct sums_limit all = sums_of_gone(&crew);
     for (unsigned i = 0; i < crew.numbers; i++) {
         const struct sums_limit sum = sums_of_limit(&crew, i);
         add_sums(&all, &sum);
     }
-    number(out, ",", "names", sums_names(&crew));
-    name_of(out, ",", "all");
-    write_sums(out, "{", &all);
-    bytes_byte(out, '}');
+    json_number(json, "names", sums_names(&crew));
+    json_object(json, "all");
+    write_sums(json, &all);
+    json_end_object(json);
     if (policy != NULL) service_release(service, policy);
 }
 
 /* ---- the rest ---- */
 
-static void write_table(struct bytes *out, const weir_table_stats *stats)
+static void write_table(struct json *json, const weir_table_stats *stats)
 {
-    name_of(out, ",", "table");
-    number(out, "{", "keys", stats->keys_live);
-    number(out, ",", "keys_max", stats->keys_max);
-    number(out, ",", "bytes", stats->bytes);
-    number(out, ",", "full", stats->full);
-    number(out, ",", "displaced", stats->displaced);
-    number(out, ",", "stuck", stats->stuck);
-    number(out, ",", "reclaimed", stats->reclaimed);
-    bytes_byte(out, '}');
+    json_object(json, "table");
+    json_number(json, "keys", stats->keys_live);
+    json_number(json, "keys_max", stats->keys_max);
+    json_number(json, "bytes", stats->bytes);
+    json_number(json, "full", stats->full);
+    json_number(json, "displaced", stats->displaced);
+    json_number(json, "stuck", stats->stuck);
+    json_number(json, "reclaimed", stats->reclaimed);
+    json_end_object(json);
 }
 
-static void write_connections(struct bytes *out, struct service *service)
+static void write_connections(struct json *json, struct service *service)
 {
     struct sums_crew crew;
     struct sums sums;
     sums_crew(&crew, service);
     sums_of_all(&crew, &sums);
-    name_of(out, ",", "connections");
-    number(out, "{", "open", sums_less(sums.connections_opened, sums.connections_closed));
-    number(out, ",", "opened", sums.connections_opened);
-    number(out, ",", "refused", sums.connections_refused);
-    number(out, ",", "cut", sums.connections_cut);
-    bytes_byte(out, '}');
-    number(out, ",", "commands", sums.commands);
-    number(out, ",", "http_requests", sums.http_requests);
-    number(out, ",", "errors", sums.errors);
-    number(out, ",", "workers", crew.workers);
+    json_object(json, "connections");
+    json_number(json, "open", sums_less(sums.connections_opened, sums.connections_closed));
+    json_number(json, "opened", sums.connections_opened);
+    json_number(json, "refused", sums.connections_refused);
+    json_number(json, "cut", sums.connections_cut);
+    json_end_object(json);
+    json_number(json, "commands", sums.commands);
+    json_number(json, "http_requests", sums.http_requests);
+    json_number(json, "errors", sums.errors);
+    json_number(json, "workers", crew.workers);
 }
 
-/* The latest first, as events. */
-static void write_notes(struct bytes *out, struct service *service)
+static void write_event(struct json *json, uint64_t number, uint64_t unix_ns, const char *text)
 {
-    name_of(out, ",", "mistakes");
-    bytes_byte(out, '[');
+    json_object(json, NULL);
+    json_number(json, "number", number);
+    json_number(json, "unix_ms", unix_ns / MS_NS);
+    json_text(json, "text", text);
+    json_end_object(json);
+}
+
+/* Both with the latest first. */
+static void write_events(struct json *json, struct service *service)
+{
     host_lock(&service->mutex);
-    const uint64_t count = service->note_count, told = count < SERVICE_NOTES_MAX ? count : SERVICE_NOTES_MAX;
-    for (uint64_t i = 0; i < told; i++) {
-        const struct service_note *note = &service->note[(count - 1 - i) % SERVICE_NOTES_MAX];
-        number(out, i == 0 ? "{" : ",{", "number", note->number);
-        number(out, ",", "unix_ms", note->unix_ns / MS_NS);
-        text(out, ",", "text", slice_of(note->text));
-        bytes_byte(out, '}');
+    const uint64_t events = service->event_count, notes = service->note_count;
+    json_array(json, "events");
+    for (uint64_t i = 0; i < least(events, EVENTS_TOLD); i++) {
+        const struct service_event *event = &service->event[(events - 1 - i) % SERVICE_EVENTS_MAX];
+        write_event(json, event->number, event->unix_ns, event->text);
     }
-    host_unlock(&service->mutex);
-    bytes_byte(out, ']');
-}
-
-/* [under the mutex] */
-static void write_event(struct bytes *out, const struct service_event *event)
-{
-    number(out, "{", "number", event->number);
-    number(out, ",", "unix_ms", event->unix_ns / MS_NS);
-    text(out, ",", "text", slice_of(event->text));
-    bytes_byte(out, '}');
-}
-
-/* The latest first. */
-static void write_events(struct bytes *out, struct service *service)
-{
-    name_of(out, ",", "events");
-    bytes_byte(out, '[');
-    host_lock(&service->mutex);
-    const uint64_t count = service->event_count, told = count < EVENTS_TOLD ? count : EVENTS_TOLD;
-    for (uint64_t i = 0; i < told; i++) {
-        if (i != 0) bytes_byte(out, ',');
-        write_event(out, &service->event[(count - 1 - i) % SERVICE_EVENTS_MAX]);
+    json_end_array(json);
+    json_array(json, "mistakes");
+    for (uint64_t i = 0; i < least(notes, SERVICE_NOTES_MAX); i++) {
+        const struct service_note *note = &service->note[(notes - 1 - i) % SERVICE_NOTES_MAX];
+        write_event(json, note->number, note->unix_ns, note->text);
     }
+    json_end_array(json);
     host_unlock(&service->mutex);
-    bytes_byte(out, ']');
 }
 
 /* ---- samples ---- */
 
-static void write_numbers(struct bytes *out, const uint64_t values[], unsigned count)
+static void write_numbers(struct json *json, const uint64_t values[], unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) {
-        bytes_byte(out, i == 0 ? '[' : ',');
-        bytes_number(out, values[i]);
-    }
+    for (unsigned i = 0; i < count; i++) json_number(json, NULL, values[i]);
 }
 
-static void write_calls(struct bytes *out, const struct series_calls calls[SERIES_LIMITS + 1])
-{
-    const char *before = "";
-    for (unsigned place = 0; place <= SERIES_LIMITS; place++) {
-        const struct series_calls *here = &calls[place];
-        if (here->offered == 0) continue;
-        bytes_text(out, before);
-        write_numbers(out, (const uint64_t[]){place, here->offered, here->denied, here->shadowed}, 4);
-        bytes_byte(out, ']');
-        before = ",";
-    }
-}
-
-static void write_sample(struct bytes *out, const struct series_sample *sample)
+static void write_sample(struct json *json, const struct series_sample *sample)
 {
     const uint64_t moment[] = {sample->number, sample->unix_ms, sample->p50_ns,     sample->p99_ns,
                                sample->max_ns, sample->keys,    sample->connections};
-    write_numbers(out, moment, sizeof moment / sizeof moment[0]);
-    bytes_text(out, ",[");
-    write_calls(out, sample->calls);
-    bytes_text(out, "]]");
+    json_array(json, NULL);
+    write_numbers(json, moment, sizeof moment / sizeof moment[0]);
+    json_array(json, NULL);
+    for (unsigned place = 0; place <= SERIES_LIMITS; place++) {
+        const struct series_calls *here = &sample->calls[place];
+        if (here->offered == 0) continue;
+        json_array(json, NULL);
+        write_numbers(json, (const uint64_t[]){place, here->offered, here->denied, here->shadowed}, 4);
+        json_end_array(json);
+    }
+    json_end_array(json);
+    json_end_array(json);
 }
 
-static void write_samples(struct bytes *out, const struct series *series, uint64_t since)
+static void write_samples(struct json *json, const struct series *series, uint64_t since)
 {
     const uint64_t count = series != NULL ? series->count : 0;
     const uint64_t kept = count < SERIES_SAMPLES ? count : SERIES_SAMPLES;
     uint64_t told = since < count - kept || since > count ? count - kept : since;
-    const char *before = "";
-    name_of(out, ",", "samples");
-    bytes_byte(out, '[');
-    for (; told < count && out->capacity - out->size > 2 * (size_t)ROW_MAX; told++) {
-        bytes_text(out, before);
-        write_sample(out, &series->sample[told % SERIES_SAMPLES]);
-        before = ",";
-    }
-    bytes_byte(out, ']');
-    truth(out, ",", "more", told < count);
-    bytes_text(out, "}\n");
+    json_array(json, "samples");
+    for (; told < count && json->out->capacity - json->out->size > 2 * (size_t)ROW_MAX; told++)
+        write_sample(json, &series->sample[told % SERIES_SAMPLES]);
+    json_end_array(json);
+    json_bool(json, "more", told < count);
 }
 
 /* Nothing where the file names none. */
-static void write_engine(struct bytes *out, struct service *service)
+static void write_engine(struct json *json, struct service *service)
 {
     weir_engine_stats stats = {0};
     struct engine *engine = service_engine(service);
     if (engine == NULL) return;
     engine_read_stats(engine, &stats);
-    name_of(out, ",", "engine");
-    text(out, "{", "name", slice_of(engine_name(engine)));
-    truth(out, ",", "away", stats.away != 0);
-    number(out, ",", "round_trip_ns", stats.round_trip_ns);
-    number(out, ",", "nodes", stats.nodes);
-    number(out, ",", "from_engine", stats.from_engine);
-    number(out, ",", "from_lease", stats.from_lease);
-    number(out, ",", "from_away", stats.from_away);
-    number(out, ",", "foreign", stats.foreign);
-    bytes_byte(out, '}');
+    json_object(json, "engine");
+    json_text(json, "name", engine_name(engine));
+    json_bool(json, "away", stats.away != 0);
+    json_number(json, "round_trip_ns", stats.round_trip_ns);
+    json_number(json, "nodes", stats.nodes);
+    json_number(json, "from_engine", stats.from_engine);
+    json_number(json, "from_lease", stats.from_lease);
+    json_number(json, "from_away", stats.from_away);
+    json_number(json, "foreign", stats.foreign);
+    json_end_object(json);
     engine_release(engine);
 }
 
 /* ---- all ---- */
 
 /* The path of a Unix socket may have any bytes. */
-static void write_addresses(struct bytes *out, const struct service *service)
+static void write_addresses(struct json *json, const struct service *service)
 {
-    name_of(out, ",", "addresses");
-    bytes_byte(out, '[');
+    json_array(json, "addresses");
     for (unsigned i = 0; i < service->address_count; i++) {
-        text(out, i == 0 ? "{" : ",{", "protocol", slice_of(service->address[i].protocol));
-        name_of(out, ",", "address");
-        write_key(out, slice_of(service->address[i].text));
-        bytes_byte(out, '}');
+        json_object(json, NULL);
+        json_text(json, "protocol", service->address[i].protocol);
+        json_key(json, "address", slice_of(service->address[i].text));
+        json_end_object(json);
     }
-    bytes_byte(out, ']');
+    json_end_array(json);
 }
 
-static void write_service(struct bytes *out, struct service *service)
+static void write_service(struct json *json, struct service *service)
 {
-    text(out, "{", "version", slice_of(WEIR_VERSION));
-    number(out, ",", "unix_ms", host_unix_ns() / MS_NS);
-    number(out, ",", "started_unix_ms", service->started_unix_ns / MS_NS);
-    number(out, ",", "uptime_s", sums_less(service->now_ns(service->clock), service->started_ns) / SECOND_NS);
-    truth(out, ",", "draining", atom_load(&service->draining) != 0);
-    number(out, ",", "policies", atom_load(&service->policies));
-    write_addresses(out, service);
+    json_text(json, "version", WEIR_VERSION);
+    json_number(json, "unix_ms", host_unix_ns() / MS_NS);
+    json_number(json, "started_unix_ms", service->started_unix_ns / MS_NS);
+    json_number(json, "uptime_s", sums_less(service->now_ns(service->clock), service->started_ns) / SECOND_NS);
+    json_bool(json, "draining", atom_load(&service->draining) != 0);
+    json_number(json, "policies", atom_load(&service->policies));
+    write_addresses(json, service);
 }
 
 void stats_write_json(struct service *service, uint64_t since, struct bytes *out)
 {
+    struct json json = {.out = out};
     weir_table_stats table;
     series_table(service, &table);
-    write_service(out, service);
-    write_connections(out, service);
-    write_table(out, &table);
-    write_engine(out, service);
-    write_events(out, service);
-    write_notes(out, service);
-    name_of(out, ",", "top");
-    write_top(service, TOP_OF_PAGE, out);
+    json_object(&json, NULL);
+    write_service(&json, service);
+    write_connections(&json, service);
+    write_table(&json, &table);
+    write_engine(&json, service);
+    write_events(&json, service);
+    write_top(&json, "top", service, TOP_OF_PAGE);
     struct series *series = series_hold(service);
-    number(out, ",", "layout", series != NULL ? series->layout : 0);
-    number(out, ",", "sample", series != NULL ? series->count : 0);
-    write_limits(out, service, series);
-    write_samples(out, series, since);
+    json_number(&json, "layout", series != NULL ? series->layout : 0);
+    json_number(&json, "sample", series != NULL ? series->count : 0);
+    write_limits(&json, service, series);
+    write_samples(&json, series, since);
+    json_end_object(&json);
+    bytes_byte(out, '\n');
     if (series != NULL) series_release(series);
 }

@@ -23,5 +23,5 @@ struct slice page_bytes(const char *path, const char **type, const char **policy
     *type = "text/html; charset=utf-8";
     *policy = page.head_size != 0 ? page.policy : "default-src 'none'";
     if (page.head_size == 0) return slice_of(plain_page);
-    return (struct slice){(const char *)page.head, page.head_size};
+    return (struct slice){page.head, page.head_size};
 }

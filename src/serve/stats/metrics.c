@@ -182,7 +182,7 @@ static void durations(struct bytes *out, const struct sums *sums)
     unsigned bucket = 0;
     for (unsigned bound = FIRST_BOUND; bound <= LAST_BOUND; bound++) {
         const uint64_t bound_ns = (UINT64_C(1) << bound) - 1;
-        while (stats_latency_end_ns(bucket) <= bound_ns) count += sums->latency[bucket++];
+        while (histogram_bucket_end(bucket, STATS_LATENCY_BITS) <= bound_ns) count += sums->latency[bucket++];
         bucket_of(out, name, bound_ns, count);
     }
     while (bucket < STATS_LATENCY_BUCKETS) count += sums->latency[bucket++];

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "core/num.h"
+#include "format/json.h"
 #include "host/clock.h"
 #include "plan/plan.h"
 #include "serve/batch.h"
@@ -126,12 +127,6 @@ int notes_set_refusals(struct notes *notes, const char *limit, weir_error *error
     return problem;
 }
 
-static void add_number(struct bytes *out, const char *name, uint64_t number)
-{
-    bytes_text(out, name);
-    bytes_number(out, number);
-}
-
 void notes_refusal(struct batch *batch, const struct item *item, const weir_decision *decision)
 {
     struct notes *notes = &batch->service->notes;
@@ -139,18 +134,19 @@ void notes_refusal(struct batch *batch, const struct item *item, const weir_deci
     struct bytes line = {.memory = memory, .capacity = sizeof memory};
     if (!may_write(&notes->refusals, batch->now_ns)) return;
     const uint64_t untold = take_untold(&notes->refusals);
-    add_number(&line, "{\"unix_ms\":", host_unix_ns() / MS_NS);
-    bytes_text(&line, ",\"refused\":");
-    bytes_json(&line, item->limit);
-    bytes_text(&line, ",\"key\":");
-    bytes_json(&line, batch_key_plain(item));
-    add_number(&line, ",\"cost\":", item->cost);
-    bytes_text(&line, decision->verdict == WEIR_NEVER ? ",\"verdict\":\"never\"" : ",\"verdict\":\"deny\"");
-    add_number(&line, ",\"limit\":", decision->limit);
-    add_number(&line, ",\"retry_ns\":", decision->retry_ns);
-    bytes_text(&line, item->under.shadow ? ",\"shadow\":true" : ",\"shadow\":false");
-    add_number(&line, ",\"untold\":", untold);
-    bytes_text(&line, "}\n");
+    struct json json = {.out = &line};
+    json_object(&json, NULL);
+    json_number(&json, "unix_ms", host_unix_ns() / MS_NS);
+    json_string(&json, "refused", item->limit);
+    json_string(&json, "key", batch_key_plain(item));
+    json_number(&json, "cost", item->cost);
+    json_text(&json, "verdict", decision->verdict == WEIR_NEVER ? "never" : "deny");
+    json_number(&json, "limit", decision->limit);
+    json_number(&json, "retry_ns", decision->retry_ns);
+    json_bool(&json, "shadow", item->under.shadow);
+    json_number(&json, "untold", untold);
+    json_end_object(&json);
+    bytes_byte(&line, '\n');
     add_line(notes, &notes->refusals, &line, untold);
 }
 

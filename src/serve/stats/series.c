@@ -199,9 +199,9 @@ static void time_calls(struct series *series, const struct sums *sums, struct se
         count[i] = sums_less(sums->latency[i], series->latency_before[i]);
         series->latency_before[i] = sums->latency[i];
     }
-    sample->p50_ns = stats_latency_quantile_ns(count, 500);
-    sample->p99_ns = stats_latency_quantile_ns(count, 990);
-    sample->max_ns = stats_latency_quantile_ns(count, 1000);
+    sample->p50_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 500);
+    sample->p99_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 990);
+    sample->max_ns = histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 1000);
 }
 
 /* [under the mutex] */

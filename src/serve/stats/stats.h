@@ -9,10 +9,11 @@
 
 #include "serve/policy/policy.h"
 #include "share/atomic.h"
+#include "share/histogram.h"
 
 enum {
     STATS_LIMITS = POLICY_LIMITS_MAX + 1, /* 0: limits without a name */
-    STATS_LATENCY_BITS = 3,               /* 8 buckets for each power of two of ns */
+    STATS_LATENCY_BITS = 3,               /* share/histogram.h: a latency is known to within 1/8 */
     STATS_LATENCY_BUCKETS = 40 << STATS_LATENCY_BITS
 };
 
@@ -44,14 +45,5 @@ void stats_decided(struct stats *stats, unsigned number, const weir_decision *de
 
 /* So many decisions took so long; more than 2^42 ns (73 minutes) are as good as that. */
 void stats_latency(struct stats *stats, uint64_t ns, uint64_t decisions);
-
-/* ---- by anybody: what stands in the buckets, once it is read ---- */
-
-/* The longest latency that is counted in this bucket. */
-uint64_t stats_latency_end_ns(unsigned bucket);
-
-/* The latency that `parts_per_thousand` of all do not exceed, rounded up to its bucket's end: at most 1/8 above the
-   true one, never below.  0 when there is none. */
-uint64_t stats_latency_quantile_ns(const uint64_t count[STATS_LATENCY_BUCKETS], uint64_t parts_per_thousand);
 
 #endif

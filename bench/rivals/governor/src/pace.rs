@@ -45,7 +45,7 @@ fn acquire(limiter: &Limiter, clock: &MonotonicClock) {
     }
 }
 
-// ---- how late: buckets of which each is at most 1/64 of its value wide, on both sides of 0 (as in crew.c) ----
+// ---- how late: buckets of which each is at most 1/64 of its value wide, on both sides of 0 ----
 
 const STEP_BITS: u32 = 6;
 const STEPS: usize = 1 << STEP_BITS;

@@ -14,7 +14,7 @@
 
 #include <weir/weir.h>
 
-#include "cli/common/json.h"
+#include "format/json.h"
 #include "cli/replay/candidate.h"
 #include "cli/replay/fleet/pairs.h"
 #include "cli/replay/fleet/tally.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/common/json_file.h"
 #include "cli/replay/fleet/fleet.h"
 #include "cli/replay/show.h"
 
@@ -148,51 +149,41 @@ void fleet_text(const struct fleet *fleet, const char *const texts[], int width)
 
 /* ---- for programs ---- */
 
-static void put_field(struct json *json, const char *name, uint64_t number)
-{
-    json_text(json, ",\"");
-    json_text(json, name);
-    json_text(json, "\":");
-    json_number(json, number);
-}
-
 void fleet_json(const struct fleet *fleet, struct json *json)
 {
     const struct fleet_options *options = &fleet->options;
-    json_text(json, ",\"fleet\":{\"nodes\":");
-    json_number(json, options->nodes);
-    json_text(json, options->sticky ? ",\"spread\":\"sticky\"" : ",\"spread\":\"random\"");
-    put_field(json, "engine_rtt_ns", options->rtt_ns);
-    if (options->lease != 0) put_field(json, "lease", options->lease);
-    if (options->lease != 0) put_field(json, "lease_life_ns", options->lease_life_ns);
-    if (options->away_to_ns != 0) put_field(json, "down_from_ns", options->away_from_ns);
-    if (options->away_to_ns != 0) put_field(json, "down_to_ns", options->away_to_ns);
-    json_text(json, "}");
+    json_object(json, "fleet");
+    json_number(json, "nodes", options->nodes);
+    json_text(json, "spread", options->sticky ? "sticky" : "random");
+    json_number(json, "engine_rtt_ns", options->rtt_ns);
+    if (options->lease != 0) json_number(json, "lease", options->lease);
+    if (options->lease != 0) json_number(json, "lease_life_ns", options->lease_life_ns);
+    if (options->away_to_ns != 0) json_number(json, "down_from_ns", options->away_from_ns);
+    if (options->away_to_ns != 0) json_number(json, "down_to_ns", options->away_to_ns);
+    json_end_object(json);
 }
 
 static void put_figures(struct json *json, const struct fleet_figures *figures)
 {
-    char excess[64];
-    snprintf(excess, sizeof excess, ",\"excess\":%.3f", excess_of(figures) / THOUSANDTHS + 0.0);
-    put_field(json, "allowed", figures->allowed);
-    put_field(json, "denied", figures->denied);
-    put_field(json, "wrongly_denied", figures->wrongly_denied);
-    put_field(json, "wrongly_allowed", figures->wrongly_allowed);
-    json_text(json, excess);
-    put_field(json, "engine_calls", figures->calls);
-    put_field(json, "engine_calls_most_in_second", figures->calls_most);
-    put_field(json, "waited", figures->waited);
+    json_number(json, "allowed", figures->allowed);
+    json_number(json, "denied", figures->denied);
+    json_number(json, "wrongly_denied", figures->wrongly_denied);
+    json_number(json, "wrongly_allowed", figures->wrongly_allowed);
+    json_file_double(json, "excess", excess_of(figures) / THOUSANDTHS + 0.0, 3);
+    json_number(json, "engine_calls", figures->calls);
+    json_number(json, "engine_calls_most_in_second", figures->calls_most);
+    json_number(json, "waited", figures->waited);
 }
 
 void fleet_json_limit(const struct fleet *fleet, int limit, struct json *json)
 {
-    json_text(json, ",\"fleet\":[");
+    json_array(json, "fleet");
     for (int design = 0; design < FLEET_DESIGNS; design++) {
         if (!fleet_has(fleet, design)) continue;
-        json_text(json, design == FLEET_ONE ? "{\"design\":" : ",{\"design\":");
-        json_string(json, NAMES[design], strlen(NAMES[design]));
+        json_object(json, NULL);
+        json_text(json, "design", NAMES[design]);
         put_figures(json, fleet_figures(fleet, limit, design));
-        json_text(json, "}");
+        json_end_object(json);
     }
-    json_text(json, "]");
+    json_end_array(json);
 }

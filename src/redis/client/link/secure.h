@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   TLS between a connection and its server, where weir was built with OpenSSL.
-
-   See secure.c; without it secure_none.c has the same functions. */
+   TLS between a connection and its server; secure_none.c without OpenSSL. */
 #ifndef WEIR_REDIS_CLIENT_LINK_SECURE_H
 #define WEIR_REDIS_CLIENT_LINK_SECURE_H
 

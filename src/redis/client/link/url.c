@@ -37,14 +37,6 @@ static int wrong(const struct reader *reader, const char *at, const char *messag
 
 /* ---- parts ---- */
 
-static int hex_digit(char byte)
-{
-    if (byte >= '0' && byte <= '9') return byte - '0';
-    if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
-    if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
-    return -1;
-}
-
 /* From here to `end` into out, "%xx" decoded. */
 static int read_word(struct reader *reader, const char *end, char *out, size_t room, const char *too_long)
 {
@@ -53,11 +45,11 @@ static int read_word(struct reader *reader, const char *end, char *out, size_t r
         char byte = *at;
         if (size + 1 >= room) return wrong(reader, reader->at, too_long);
         if (byte == '%') {
-            const int high = end - at > 2 ? hex_digit(at[1]) : -1, low = end - at > 2 ? hex_digit(at[2]) : -1;
-            if (high < 0 || low < 0 || (high == 0 && low == 0)) {
+            const int code = slice_hex_number(slice_between(at + 1, end), 2);
+            if (code <= 0) {
                 return wrong(reader, at, "behind % two hexadecimal digits were expected, as in %40 for @");
             }
-            byte = (char)(high * 16 + low);
+            byte = (char)code;
             at += 2;
         }
         out[size++] = byte;

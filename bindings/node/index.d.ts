@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+
+export type Verdict = 'allow' | 'deny' | 'never' | 'stopped';
+export type Key = string | Uint8Array;
+
+/** What a call was told.  Times are in milliseconds, and exact in nanoseconds. */
+export class Decision {
+    private constructor();
+    readonly allowed: boolean;
+    /** deny: not now; never: this cost can never pass; stopped: the limiter is. */
+    readonly verdict: Verdict;
+    /** The index of the limit that refused, that set the start, or else that has the least remaining. */
+    readonly limit: number;
+    readonly startNs: bigint;
+    /** Of a reservation: from the call to its start. */
+    readonly delayMs: number;
+    readonly delayNs: bigint;
+    /** Of a refusal: the call would pass after this time and no sooner, if nobody else comes first. */
+    readonly retryMs: number;
+    readonly retryNs: bigint;
+    readonly remaining: number;
+    readonly charged: number;
+    /** Until all permits are back, if nobody takes any. */
+    readonly resetMs: number;
+    readonly resetNs: bigint;
+}
+
+/** Thrown by wait() when the work may not start: it costs more than ever passes, or would start after maxMs. */
+export class Refused extends Error {
+    readonly code: 'ERR_WEIR_REFUSED';
+    readonly decision: Decision;
+}
+
+export interface ReserveOptions {
+    /** The longest wait; without it any. */
+    maxMs?: number;
+}
+
+export interface WaitOptions extends ReserveOptions {
+    /** Ends the wait, and gives the permits back. */
+    signal?: AbortSignal;
+}
+
+/** A limit of this process.  Errors of a limit's text have its `column`. */
+export class Limiter {
+    constructor(limit: string, options?: {use?: 'admit' | 'pace'});
+    /** With all defaults written out. */
+    readonly limit: string;
+    take(cost?: number): Decision;
+    takeSome(costMax: number): Decision;
+    takeAt(nowNs: bigint | number, cost?: number): Decision;
+    peek(cost?: number): Decision;
+    charge(cost: number): Decision;
+    reserve(cost?: number, options?: ReserveOptions): Decision;
+    settle(decision: Decision, actual: number): void;
+    cancel(decision: Decision): void;
+    wait(cost?: number, options?: WaitOptions): Promise<Decision>;
+    setLimit(limit: string, options?: {carry?: 'keep' | 'scale' | 'reset'}): void;
+    close(): void;
+}
+
+export interface TableOptions {
+    /** A file that processes share and a restart keeps; without it the table is this process' own. */
+    path?: string;
+    /** Keys in use at once; 1,000,000. */
+    keys?: number;
+    /** For limits that are no gcra: slots as large as this one needs. */
+    limit?: string;
+}
+
+export interface TableStats {
+    keysLive: number;
+    keysMax: number;
+    bytes: number;
+    granted: number;
+    denied: number;
+    reclaimed: number;
+    full: number;
+    displaced: number;
+    stuck: number;
+}
+
+/** A state for each key, shared by all processes that open the same path. */
+export class Table {
+    constructor(options?: TableOptions);
+    take(limit: string, key: Key, cost?: number): Decision;
+    takeAt(limit: string, key: Key, nowNs: bigint | number, cost?: number): Decision;
+    peek(limit: string, key: Key, cost?: number): Decision;
+    charge(limit: string, key: Key, cost: number): Decision;
+    reserve(limit: string, key: Key, cost?: number, options?: ReserveOptions): Decision;
+    settle(limit: string, key: Key, decision: Decision, actual: number): void;
+    wait(limit: string, key: Key, cost?: number, options?: WaitOptions): Promise<Decision>;
+    forget(limit: string, key: Key): void;
+    stats(): TableStats;
+    close(): void;
+}
+
+/** RateLimit-Policy, RateLimit and, of a refusal, Retry-After. */
+export function headers(decision: Decision): Record<string, string>;
+
+/** Each item when it is due, on a schedule that makes up for lost time. */
+export function pace<T>(
+    items: Iterable<T> | AsyncIterable<T>,
+    limit: string,
+    options?: {signal?: AbortSignal},
+): AsyncGenerator<T, void, undefined>;
+
+/** The clock of startNs and takeAt. */
+export function nowNs(): bigint;
+export const version: string;

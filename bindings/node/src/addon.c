@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT
+   weir for Node, by Node-API.  What a call decides is written into memory that JavaScript reads: a page of decisions,
+   of which JavaScript names the next free one.  So a take allocates nothing.
+
+   index.js checks types and ranges before it calls; what is here returns undefined after an exception. */
+#include <node_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../weir/weir.h"
+
+enum { ARGUMENTS_MAX = 6, KEY_SIZE = 256, TEXT_SIZE = 4096 };
+
+/* One for each environment (the process, each worker thread). */
+struct instance {
+    weir_decision *page;
+    size_t decisions;
+};
+
+/* A call's arguments, and what went wrong with them. */
+struct call {
+    napi_env env;
+    napi_value argument[ARGUMENTS_MAX];
+    struct instance *instance;
+};
+
+static struct call begin(napi_env env, napi_callback_info info)
+{
+    struct call call = {.env = env};
+    size_t count = ARGUMENTS_MAX;
+    void *data;
+    napi_get_cb_info(env, info, &count, call.argument, NULL, &data);
+    call.instance = data;
+    return call;
+}
+
+static uint64_t whole(const struct call *call, int at)
+{
+    int64_t number = 0;
+    napi_get_value_int64(call->env, call->argument[at], &number);
+    return (uint64_t)number;
+}
+
+static uint64_t big(const struct call *call, int at)
+{
+    uint64_t number = 0;
+    bool lossless;
+    napi_get_value_bigint_uint64(call->env, call->argument[at], &number, &lossless);
+    return number;
+}
+
+static void *external(const struct call *call, int at)
+{
+    void *data = NULL;
+    napi_get_value_external(call->env, call->argument[at], &data);
+    return data;
+}
+
+/* Owned; NULL: no memory, which has been thrown. */
+static char *text(const struct call *call, int at)
+{
+    size_t size = 0;
+    napi_get_value_string_utf8(call->env, call->argument[at], NULL, 0, &size);
+    char *copy = malloc(size + 1);
+    if (copy == NULL) napi_throw_error(call->env, "ERR_WEIR", "no memory");
+    else napi_get_value_string_utf8(call->env, call->argument[at], copy, size + 1, &size);
+    return copy;
+}
+
+/* A string or bytes as a key; long ones are copied into *longer, which is to be freed. */
+static weir_key key_of(const struct call *call, int at, char shorter[KEY_SIZE], char **longer)
+{
+    napi_env env = call->env;
+    napi_value value = call->argument[at];
+    size_t size = 0;
+    void *bytes = NULL;
+    *longer = NULL;
+    if (napi_get_value_string_utf8(env, value, shorter, KEY_SIZE, &size) != napi_ok) {
+        napi_get_buffer_info(env, value, &bytes, &size);
+        return (weir_key){bytes, size};
+    }
+    if (size + 4 < KEY_SIZE) return (weir_key){shorter, size}; /* not cut: a character has at most four bytes */
+    napi_get_value_string_utf8(env, value, NULL, 0, &size);
+    *longer = malloc(size + 1);
+    if (*longer == NULL) return (weir_key){NULL, 0};
+    napi_get_value_string_utf8(env, value, *longer, size + 1, &size);
+    return (weir_key){*longer, size};
+}
+
+static napi_value number(napi_env env, double value)
+{
+    napi_value result;
+    napi_create_double(env, value, &result);
+    return result;
+}
+
+static napi_value string(napi_env env, const char *value)
+{
+    napi_value result;
+    napi_create_string_utf8(env, value, NAPI_AUTO_LENGTH, &result);
+    return result;
+}
+
+/* weir's message, with its code and column as properties. */
+static napi_value fail(napi_env env, const weir_error *error)
+{
+    napi_value thrown;
+    napi_create_error(env, string(env, "ERR_WEIR"), string(env, error->message), &thrown);
+    napi_set_named_property(env, thrown, "column", number(env, error->column));
+    napi_throw(env, thrown);
+    return NULL;
+}
+
+/* ---- decisions ---- */
+
+static napi_value set_page(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    void *bytes = NULL;
+    size_t size = 0;
+    napi_get_arraybuffer_info(env, call.argument[0], &bytes, &size);
+    call.instance->page = bytes;
+    call.instance->decisions = size / sizeof(weir_decision);
+    return NULL;
+}
+
+static weir_decision *decision_at(const struct call *call, int at)
+{
+    const uint64_t number_of_it = whole(call, at);
+    return &call->instance->page[number_of_it < call->instance->decisions ? number_of_it : 0];
+}
+
+/* A decision anywhere: as the bytes of a typed array. */
+static weir_decision *decision_of(const struct call *call, int at)
+{
+    void *bytes = NULL;
+    size_t length = 0;
+    napi_get_typedarray_info(call->env, call->argument[at], NULL, &length, &bytes, NULL, NULL);
+    return length * sizeof(uint64_t) == sizeof(weir_decision) ? bytes : NULL;
+}
+
+/* ---- plans ---- */
+
+static void free_memory(napi_env env, void *memory, void *hint)
+{
+    (void)env;
+    (void)hint;
+    free(memory);
+}
+
+static napi_value owned(napi_env env, void *data, napi_finalize finalize)
+{
+    napi_value result = NULL;
+    if (napi_create_external(env, data, finalize, NULL, &result) != napi_ok) finalize(env, data, NULL);
+    return result;
+}
+
+static napi_value plan_parse(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    char *limits = text(&call, 0);
+    weir_plan *plan = malloc(sizeof *plan);
+    weir_error error = {.message = "no memory"};
+    if (limits == NULL || plan == NULL ||
+        weir_plan_parse(plan, limits, whole(&call, 1) != 0 ? WEIR_PACE : WEIR_ADMIT, &error) != 0) {
+        free(limits);
+        free(plan);
+        return fail(env, &error);
+    }
+    free(limits);
+    return owned(env, plan, free_memory);
+}
+
+static napi_value plan_text(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    char out[TEXT_SIZE];
+    weir_plan_text(external(&call, 0), out, sizeof out);
+    return string(env, out);
+}
+
+static napi_value plan_headers(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    const weir_plan *plan = external(&call, 0);
+    const weir_decision *decision = decision_of(&call, 1);
+    char out[TEXT_SIZE] = "";
+    if (plan != NULL && decision != NULL)
+        weir_plan_headers(plan, decision, weir_decide_full_ns(plan, decision), out, sizeof out);
+    return string(env, out);
+}
+
+static napi_value plan_full_ns(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    const weir_plan *plan = external(&call, 0);
+    const weir_decision *decision = decision_of(&call, 1);
+    napi_value result;
+    napi_create_bigint_uint64(env, plan && decision ? weir_decide_full_ns(plan, decision) : 0, &result);
+    return result;
+}
+
+/* ---- limiters ---- */
+
+/* What a handle of JavaScript has: closed where it has nothing. */
+struct limiter {
+    weir_limiter *limiter;
+};
+
+static void limiter_finalize(napi_env env, void *data, void *hint)
+{
+    (void)env;
+    (void)hint;
+    struct limiter *limiter = data;
+    weir_close(limiter->limiter);
+    free(limiter);
+}
+
+static napi_value limiter_open(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    char *limits = text(&call, 0);
+    struct limiter *limiter = calloc(1, sizeof *limiter);
+    weir_options options = WEIR_OPTIONS;
+    weir_error error = {.message = "no memory"};
+    options.use = whole(&call, 1) != 0 ? WEIR_PACE : WEIR_ADMIT;
+    if (limits == NULL || limiter == NULL || weir_open(&limiter->limiter, limits, &options, &error) != 0) {
+        free(limits);
+        free(limiter);
+        return fail(env, &error);
+    }
+    free(limits);
+    return owned(env, limiter, limiter_finalize);
+}
+
+static napi_value limiter_close(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    struct limiter *limiter = external(&call, 0);
+    if (limiter != NULL) {
+        weir_close(limiter->limiter);
+        limiter->limiter = NULL;
+    }
+    return NULL;
+}
+
+static weir_limiter *limiter_of(const struct call *call)
+{
+    const struct limiter *limiter = external(call, 0);
+    if (limiter != NULL && limiter->limiter != NULL) return limiter->limiter;
+    napi_throw_error(call->env, "ERR_WEIR", "this limiter is closed");
+    return NULL;
+}
+
+enum { TAKE, TAKE_SOME, CHARGE, PEEK };
+
+/* (limiter, decision, cost, how) */
+static napi_value limiter_take(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter == NULL) return NULL;
+    weir_decision *decision = decision_at(&call, 1);
+    const uint64_t cost = whole(&call, 2);
+    switch (whole(&call, 3)) {
+    case TAKE: *decision = weir_take(limiter, cost); break;
+    case TAKE_SOME: *decision = weir_take_some(limiter, cost); break;
+    case CHARGE: *decision = weir_charge(limiter, cost); break;
+    default: *decision = weir_peek(limiter, cost); break;
+    }
+    return NULL;
+}
+
+/* (limiter, decision, cost, now in ns) */
+static napi_value limiter_take_at(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter != NULL)
+        *decision_at(&call, 1) = weir_take_at(limiter, (weir_instant){big(&call, 3)}, whole(&call, 2));
+    return NULL;
+}
+
+/* (limiter, decision, cost, at most ns later) */
+static napi_value limiter_reserve(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter != NULL) *decision_at(&call, 1) = weir_reserve(limiter, whole(&call, 2), big(&call, 3));
+    return NULL;
+}
+
+/* (limiter, decision, actual) */
+static napi_value limiter_settle(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    weir_decision *decision = decision_of(&call, 1);
+    if (limiter != NULL && decision != NULL) weir_settle(limiter, decision, whole(&call, 2));
+    return NULL;
+}
+
+static napi_value limiter_set_limit(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    char *limits = limiter == NULL ? NULL : text(&call, 1);
+    if (limits == NULL) return NULL;
+    weir_error error;
+    const int status = weir_set_limit(limiter, limits, (weir_carry)whole(&call, 2), &error);
+    free(limits);
+    return status == 0 ? NULL : fail(env, &error);
+}
+
+/* ---- tables ---- */
+
+struct table {
+    weir_table *table;
+};
+
+static void table_finalize(napi_env env, void *data, void *hint)
+{
+    (void)env;
+    (void)hint;
+    struct table *table = data;
+    weir_table_close(table->table);
+    free(table);
+}
+
+/* (path or undefined, keys, plan or undefined) */
+static napi_value table_open(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    napi_valuetype type;
+    napi_typeof(env, call.argument[0], &type);
+    char *path = type == napi_string ? text(&call, 0) : NULL;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.path = path;
+    options.keys_max = whole(&call, 1);
+    options.plan = external(&call, 2);
+    struct table *table = calloc(1, sizeof *table);
+    weir_error error = {.message = "no memory"};
+    if (table == NULL || weir_table_open(&table->table, &options, &error) != 0) {
+        free(path);
+        free(table);
+        return fail(env, &error);
+    }
+    free(path);
+    return owned(env, table, table_finalize);
+}
+
+static napi_value table_close(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    struct table *table = external(&call, 0);
+    if (table != NULL) {
+        weir_table_close(table->table);
+        table->table = NULL;
+    }
+    return NULL;
+}
+
+static weir_table *table_of(const struct call *call)
+{
+    const struct table *table = external(call, 0);
+    if (table != NULL && table->table != NULL) return table->table;
+    napi_throw_error(call->env, "ERR_WEIR", "this table is closed");
+    return NULL;
+}
+
+/* (table, plan) */
+static napi_value table_fits(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    weir_error error;
+    if (table == NULL || weir_table_fits(table, external(&call, 1), &error) == 0) return NULL;
+    return fail(env, &error);
+}
+
+/* (table, decision, plan, key, cost, how) */
+static napi_value table_take(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    if (table == NULL) return NULL;
+    char shorter[KEY_SIZE], *longer;
+    const weir_key key = key_of(&call, 3, shorter, &longer);
+    const weir_plan *plan = external(&call, 2);
+    weir_decision *decision = decision_at(&call, 1);
+    const uint64_t cost = whole(&call, 4);
+    switch (whole(&call, 5)) {
+    case TAKE: *decision = weir_table_take(table, plan, key, cost); break;
+    case CHARGE: *decision = weir_table_charge(table, plan, key, cost); break;
+    default: *decision = weir_table_peek(table, plan, key, -1, cost); break;
+    }
+    free(longer);
+    return NULL;
+}
+
+/* (table, decision, plan, key, cost, now in ns) */
+static napi_value table_take_at(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    if (table == NULL) return NULL;
+    char shorter[KEY_SIZE], *longer;
+    const weir_key key = key_of(&call, 3, shorter, &longer);
+    *decision_at(&call, 1) =
+        weir_table_take_at(table, external(&call, 2), key, (weir_instant){big(&call, 5)}, whole(&call, 4));
+    free(longer);
+    return NULL;
+}
+
+/* (table, decision, plan, key, cost, at most ns later) */
+static napi_value table_reserve(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    if (table == NULL) return NULL;
+    char shorter[KEY_SIZE], *longer;
+    const weir_key key = key_of(&call, 3, shorter, &longer);
+    *decision_at(&call, 1) = weir_table_reserve(table, external(&call, 2), key, whole(&call, 4), big(&call, 5));
+    free(longer);
+    return NULL;
+}
+
+/* (table, decision, plan, key, actual) */
+static napi_value table_settle(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    weir_decision *decision = decision_of(&call, 1);
+    if (table == NULL || decision == NULL) return NULL;
+    char shorter[KEY_SIZE], *longer;
+    const weir_key key = key_of(&call, 3, shorter, &longer);
+    weir_table_settle(table, external(&call, 2), key, decision, whole(&call, 4));
+    free(longer);
+    return NULL;
+}
+
+/* (table, plan, key) */
+static napi_value table_forget(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    if (table == NULL) return NULL;
+    char shorter[KEY_SIZE], *longer;
+    const weir_key key = key_of(&call, 2, shorter, &longer);
+    weir_table_forget(table, external(&call, 1), key);
+    free(longer);
+    return NULL;
+}
+
+static napi_value table_stats(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    if (table == NULL) return NULL;
+    weir_table_stats stats;
+    weir_table_read_stats(table, &stats, sizeof stats);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"keysLive", stats.keys_live}, {"keysMax", stats.keys_max},     {"bytes", stats.bytes},
+        {"granted", stats.granted},    {"denied", stats.denied},        {"full", stats.full},
+        {"displaced", stats.displaced}, {"reclaimed", stats.reclaimed}, {"stuck", stats.stuck},
+    };
+    napi_value result;
+    napi_create_object(env, &result);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        napi_set_named_property(env, result, rows[i].name, number(env, (double)rows[i].value));
+    return result;
+}
+
+/* ---- the clock ---- */
+
+static napi_value now_ns(napi_env env, napi_callback_info info)
+{
+    (void)info;
+    napi_value result;
+    napi_create_bigint_uint64(env, weir_now().ns, &result);
+    return result;
+}
+
+/* (start of a decision in ns): the milliseconds until then. */
+static napi_value until_ms(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    const uint64_t start = big(&call, 0), now = weir_now().ns;
+    return number(env, start > now ? (double)(start - now) / 1e6 : 0);
+}
+
+static napi_value init(napi_env env, napi_value exports)
+{
+    struct instance *instance = calloc(1, sizeof *instance);
+    if (instance == NULL || napi_set_instance_data(env, instance, free_memory, NULL) != napi_ok) {
+        free(instance);
+        napi_throw_error(env, "ERR_WEIR", "no memory");
+        return NULL;
+    }
+    const struct {
+        const char *name;
+        napi_callback function;
+    } rows[] = {
+        {"setPage", set_page},
+        {"planParse", plan_parse},
+        {"planText", plan_text},
+        {"planHeaders", plan_headers},
+        {"planFullNs", plan_full_ns},
+        {"limiterOpen", limiter_open},
+        {"limiterClose", limiter_close},
+        {"limiterTake", limiter_take},
+        {"limiterTakeAt", limiter_take_at},
+        {"limiterReserve", limiter_reserve},
+        {"limiterSettle", limiter_settle},
+        {"limiterSetLimit", limiter_set_limit},
+        {"tableOpen", table_open},
+        {"tableClose", table_close},
+        {"tableFits", table_fits},
+        {"tableTake", table_take},
+        {"tableTakeAt", table_take_at},
+        {"tableReserve", table_reserve},
+        {"tableSettle", table_settle},
+        {"tableForget", table_forget},
+        {"tableStats", table_stats},
+        {"nowNs", now_ns},
+        {"untilMs", until_ms},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        napi_value function;
+        napi_create_function(env, rows[i].name, NAPI_AUTO_LENGTH, rows[i].function, instance, &function);
+        napi_set_named_property(env, exports, rows[i].name, function);
+    }
+    napi_set_named_property(env, exports, "version", string(env, weir_version()));
+    return exports;
+}
+
+NAPI_MODULE(libweir, init)

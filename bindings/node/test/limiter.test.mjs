@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// What the binding does with what people write.
+import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
+import {readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {test} from 'node:test';
+import {Worker} from 'node:worker_threads';
+import {Decision, Limiter, Refused, Table, headers, nowNs, pace} from 'libweir';
+
+const second = 1_000_000_000n;
+
+test('a limit is kept', () => {
+    const limiter = new Limiter('1/h burst=3');
+    const verdicts = Array.from({length: 5}, () => limiter.take().verdict);
+    assert.deepEqual(verdicts, ['allow', 'allow', 'allow', 'deny', 'deny']);
+    assert.equal(limiter.take(4).verdict, 'never');
+    assert.equal(limiter.limit, '1/h burst=3 algorithm=gcra');
+});
+
+test('what a decision says', () => {
+    const limiter = new Limiter('10/s burst=2');
+    const first = limiter.takeAt(second);
+    assert.ok(first instanceof Decision);
+    assert.equal(first.remaining, 1);
+    assert.equal(first.charged, 1);
+    assert.equal(first.resetNs, 100_000_000n);
+    limiter.takeAt(second);
+    const refused = limiter.takeAt(second + 50_000_000n);
+    assert.equal(refused.allowed, false);
+    assert.equal(refused.retryNs, 50_000_000n);
+    assert.equal(refused.retryMs, 50);
+    assert.deepEqual(headers(refused), {
+        'RateLimit-Policy': '"default";q=10;w=1;weir-burst=2',
+        RateLimit: '"default";r=0;t=1',
+        'Retry-After': '1',
+    });
+    assert.equal(first.remaining, 1, 'and goes on saying it');
+});
+
+test('a decision keeps its numbers when thousands follow', () => {
+    const limiter = new Limiter('1/year burst=10000');
+    const decisions = Array.from({length: 3000}, () => limiter.take());
+    decisions.forEach((decision, i) => assert.equal(decision.remaining, 9999 - i));
+});
+
+test('reserve, cancel, settle, charge, peek, some', () => {
+    const limiter = new Limiter('1/h burst=2');
+    assert.equal(limiter.takeSome(5).charged, 2);
+    const later = limiter.reserve();
+    assert.ok(later.allowed && later.delayMs > 3_590_000 && later.delayMs <= 3_600_000);
+    assert.equal(limiter.reserve(1, {maxMs: 1000}).allowed, false);
+    limiter.cancel(later);
+    const again = limiter.reserve();
+    assert.ok(again.delayMs <= 3_600_000);
+    limiter.cancel(again);
+
+    const other = new Limiter('1/h burst=10');
+    const guess = other.take(8);
+    other.settle(guess, 3);
+    assert.equal(other.peek().remaining, 7);
+    other.charge(20);
+    assert.equal(other.take().allowed, false);
+});
+
+test('mistakes are said', () => {
+    assert.throws(() => new Limiter('10/M'), (error) => {
+        assert.equal(error.code, 'ERR_WEIR');
+        assert.equal(error.column, 4);
+        assert.match(error.message, /10\/min/);
+        return true;
+    });
+    assert.throws(() => new Limiter(10), /expected a limit/);
+    assert.throws(() => new Limiter('1/s', {use: 'other'}), /admit, pace/);
+    const limiter = new Limiter('1/s');
+    for (const cost of [-1, 0.5, NaN, '1', 2 ** 53, null]) assert.throws(() => limiter.take(cost), /expected a cost/);
+    assert.throws(() => limiter.reserve(1, {maxMs: -1}), /maxMs/);
+    assert.throws(() => limiter.settle({}, 1), /expected a decision/);
+    assert.throws(() => limiter.setLimit('nothing/s'));
+    limiter.close();
+    limiter.close();
+    assert.throws(() => limiter.take(), /closed/);
+    const table = new Table();
+    assert.throws(() => table.take('1/s', undefined), /expected a key/);
+    assert.throws(() => table.take('1/s algorithm=sliding-log', 'k'), /sliding-log|slot/);
+    assert.throws(() => new Table({path: '/nowhere/at/all'}), /nowhere/);
+    assert.throws(() => new Table({keys: 0}), /keys/);
+    table.close();
+    assert.throws(() => table.take('1/s', 'k'), /closed/);
+});
+
+test('wait: in order, never early', async () => {
+    const limiter = new Limiter('1000/s burst=1');
+    const order = [];
+    const waits = Array.from({length: 30}, async (_, i) => {
+        const decision = await limiter.wait();
+        assert.ok(nowNs() >= decision.startNs);
+        order.push(i);
+    });
+    await Promise.all(waits);
+    assert.deepEqual(order, order.toSorted?.((a, b) => a - b) ?? order);
+});
+
+test('10,000 waiters: none early', async () => {
+    const limiter = new Limiter('20000/s burst=1');
+    let early = 0;
+    await Promise.all(
+        Array.from({length: 10_000}, async () => {
+            const decision = await limiter.wait();
+            if (nowNs() < decision.startNs) early++;
+        }),
+    );
+    assert.equal(early, 0);
+});
+
+test('wait: given up, refused', async () => {
+    const limiter = new Limiter('1/h burst=1');
+    limiter.take();
+    const stop = new AbortController();
+    const wait = limiter.wait(1, {signal: stop.signal});
+    stop.abort(new Error('enough'));
+    await assert.rejects(wait, /enough/);
+    await assert.rejects(limiter.wait(1, {signal: AbortSignal.abort()}), /abort/i);
+    await assert.rejects(limiter.wait(2), (error) => error instanceof Refused && error.decision.verdict === 'never');
+    await assert.rejects(limiter.wait(1, {maxMs: 5}), Refused);
+    const next = limiter.reserve();
+    assert.ok(next.delayMs <= 3_600_000, 'what was given up is free again');
+});
+
+test('pace', async () => {
+    const seen = [];
+    for await (const item of pace(['a', 'b', 'c'], '1000/s')) seen.push(item);
+    assert.deepEqual(seen, ['a', 'b', 'c']);
+});
+
+test('a table: keys, bytes, long keys, forget', () => {
+    const table = new Table({keys: 100});
+    const long = 'x'.repeat(5000);
+    for (const key of ['', 'user:42', 'ключ', long, Buffer.from([0, 1, 2]), new Uint8Array(3)]) {
+        assert.equal(table.take('1/h', key).allowed, true);
+        assert.equal(table.take('1/h', key).allowed, false);
+        table.forget('1/h', key);
+        assert.equal(table.take('1/h', key).allowed, true);
+    }
+    assert.equal(table.take('1/h', `${long}y`).allowed, true, 'long keys are whole');
+    assert.equal(table.take('1/h', Buffer.from('user:42')).allowed, false, 'a text is its bytes');
+    assert.ok(table.stats().keysLive >= 6);
+});
+
+test('a table keeps other algorithms when it is told', () => {
+    const limit = '2/h algorithm=sliding-log';
+    const table = new Table({keys: 100, limit});
+    assert.deepEqual([1, 2, 3].map(() => table.take(limit, 'k').allowed), [true, true, false]);
+});
+
+test('a file is shared with worker threads', async () => {
+    const path = `${process.cwd()}/threads.weir`;
+    rmSync(path, {force: true});
+    const code = `
+        const {Table} = require('libweir');
+        const {parentPort, workerData} = require('node:worker_threads');
+        const table = new Table({path: workerData, keys: 100});
+        let passed = 0;
+        for (let i = 0; i < 1000; i++) passed += table.take('1/year burst=1500', 'k').allowed;
+        parentPort.postMessage(passed);`;
+    const passed = await Promise.all(
+        [1, 2, 3].map(
+            () =>
+                new Promise((resolve, reject) => {
+                    const worker = new Worker(code, {eval: true, workerData: path});
+                    worker.on('message', resolve);
+                    worker.on('error', reject);
+                }),
+        ),
+    );
+    assert.equal(passed.reduce((a, b) => a + b), 1500);
+});
+
+test('CommonJS has the same', () => {
+    const require = createRequire(import.meta.url);
+    assert.equal(require('libweir').Limiter, Limiter);
+});
+
+test("the README's first example", () => {
+    const readme = readFileSync(process.env.README, 'utf8');
+    writeFileSync('readme.mjs', /```js\n(.*?)```/s.exec(readme)[1]);
+    rmSync('/tmp/readme.weir', {force: true});
+    const ran = spawnSync(process.execPath, ['readme.mjs'], {encoding: 'utf8'});
+    assert.equal(ran.stderr, '');
+    assert.equal(ran.stdout, 'now\n');
+});
