@@ -110,7 +110,7 @@ def free_port() -> int:
 def test_exactly_n_pass(of: str, tmp_path: pathlib.Path) -> None:
     port = free_port()
     command = {
-        "gunicorn": ["gunicorn", "--workers", "4", "--bind", f"127.0.0.1:{port}", "wsgi_server:app"],
+        "gunicorn": ["gunicorn", "--no-control-socket", "-w", "4", "-b", f"127.0.0.1:{port}", "wsgi_server:app"],
         "uvicorn": ["uvicorn", "--workers", "4", "--port", str(port), "--log-level", "error", "asgi_server:app"],
     }[of]
     with server(command, port, tmp_path / "table") as url:
