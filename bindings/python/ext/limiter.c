@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+   Limiter: one limit, for the threads of this process. */
+#include "binding.h"
+
+static const char *const use_names[] = {"admit", "pace", NULL};
+static const char *const clock_names[] = {"system", "coarse", "ticker", "manual", "tsc", NULL};
+static const char *const carry_names[] = {"keep", "scale", "reset", NULL};
+
+static PyObject *limiter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"limits", "use", "clock", NULL};
+    const char *text, *use = "admit", *clock = "system";
+    int which_use, which_clock;
+    struct state *state = binding_state(type);
+    if (state == NULL || !PyArg_ParseTupleAndKeywords(args, kwargs, "s|ss", names, &text, &use, &clock)) return NULL;
+    if (!binding_choice("use", use, use_names, &which_use)) return NULL;
+    if (!binding_choice("clock", clock, clock_names, &which_clock)) return NULL;
+    struct limiter *self = (struct limiter *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self == NULL) return NULL;
+    weir_options options = WEIR_OPTIONS;
+    weir_error error;
+    options.use = self->use = (weir_use)which_use;
+    options.clock = (weir_clock)which_clock;
+    self->state = state;
+    self->plan = binding_parse(state, text, self->use);
+    const bool opened = self->plan != NULL && weir_open(&self->limiter, text, &options, &error) == 0;
+    if (!opened && self->plan != NULL) binding_raise(state, &error);
+    if (!opened) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void limiter_dealloc(PyObject *object)
+{
+    struct limiter *self = (struct limiter *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    weir_close(self->limiter);
+    Py_XDECREF(self->plan);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+static PyObject *of_limiter(struct limiter *self, weir_decision decision)
+{
+    return binding_decided(self->state, (PyObject *)self, self->plan, decision);
+}
+
+/* The calls whose only argument is a cost; of those that need one there is no default. */
+static bool only_cost(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, bool needed, uint64_t *cost)
+{
+    static const char *const names[] = {"cost", NULL};
+    PyObject *given[1] = {NULL};
+    *cost = 1;
+    return binding_arguments(args, count, kwnames, names, needed, given) &&
+           (given[0] == NULL || binding_u64(given[0], cost));
+}
+
+static PyObject *limiter_take(FAST)
+{
+    struct limiter *self = (struct limiter *)object;
+    uint64_t cost;
+    return only_cost(args, count, kwnames, false, &cost) ? of_limiter(self, weir_take(self->limiter, cost)) : NULL;
+}
+
+static PyObject *limiter_take_some(FAST)
+{
+    struct limiter *self = (struct limiter *)object;
+    uint64_t cost;
+    return only_cost(args, count, kwnames, true, &cost) ? of_limiter(self, weir_take_some(self->limiter, cost)) : NULL;
+}
+
+static PyObject *limiter_peek(FAST)
+{
+    struct limiter *self = (struct limiter *)object;
+    uint64_t cost;
+    return only_cost(args, count, kwnames, false, &cost) ? of_limiter(self, weir_peek(self->limiter, cost)) : NULL;
+}
+
+static PyObject *limiter_charge(FAST)
+{
+    struct limiter *self = (struct limiter *)object;
+    uint64_t cost;
+    return only_cost(args, count, kwnames, true, &cost) ? of_limiter(self, weir_charge(self->limiter, cost)) : NULL;
+}
+
+static PyObject *limiter_take_at(FAST)
+{
+    static const char *const names[] = {"now_ns", "cost", NULL};
+    PyObject *given[2] = {NULL};
+    struct limiter *self = (struct limiter *)object;
+    uint64_t cost = 1, now_ns;
+    if (!binding_arguments(args, count, kwnames, names, 1, given) || !binding_u64(given[0], &now_ns)) return NULL;
+    if (given[1] != NULL && !binding_u64(given[1], &cost)) return NULL;
+    return of_limiter(self, weir_take_at(self->limiter, (weir_instant){now_ns}, cost));
+}
+
+static PyObject *limiter_reserve(FAST)
+{
+    static const char *const names[] = {"cost", "delay_max", "delay_max_ns", NULL};
+    PyObject *given[3] = {NULL};
+    struct limiter *self = (struct limiter *)object;
+    uint64_t cost = 1, longest_ns;
+    if (!binding_arguments(args, count, kwnames, names, 0, given) || !binding_longest(given[1], given[2], &longest_ns))
+        return NULL;
+    if (given[0] != NULL && !binding_u64(given[0], &cost)) return NULL;
+    return of_limiter(self, weir_reserve(self->limiter, cost, longest_ns));
+}
+
+static PyObject *limiter_settle(FAST)
+{
+    static const char *const names[] = {"decision", "actual", NULL};
+    PyObject *given[2] = {NULL};
+    struct limiter *self = (struct limiter *)object;
+    weir_decision *decision;
+    uint64_t actual;
+    if (!binding_arguments(args, count, kwnames, names, 2, given) || !binding_u64(given[1], &actual)) return NULL;
+    if ((decision = binding_decision(self->state, given[0])) == NULL) return NULL;
+    weir_settle(self->limiter, decision, actual);
+    Py_RETURN_NONE;
+}
+
+static PyObject *limiter_cancel(PyObject *object, PyObject *given)
+{
+    struct limiter *self = (struct limiter *)object;
+    weir_decision *decision = binding_decision(self->state, given);
+    if (decision == NULL) return NULL;
+    weir_cancel(self->limiter, decision);
+    Py_RETURN_NONE;
+}
+
+static PyObject *limiter_set_limit(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"limits", "carry", NULL};
+    struct limiter *self = (struct limiter *)object;
+    const char *text, *carry = "keep";
+    int which;
+    weir_error error;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|s", names, &text, &carry)) return NULL;
+    if (!binding_choice("carry", carry, carry_names, &which)) return NULL;
+    const bool pause = strcmp(text, "pause") == 0;
+    struct plan *plan = pause ? NULL : binding_parse(self->state, text, self->use), *old = self->plan;
+    if (!pause && plan == NULL) return NULL;
+    if (weir_set_limit(self->limiter, text, (weir_carry)which, &error) != 0) {
+        Py_XDECREF(plan);
+        return binding_raise(self->state, &error);
+    }
+    if (pause) Py_RETURN_NONE;
+    self->plan = plan;
+    Py_DECREF(old);
+    Py_RETURN_NONE;
+}
+
+static PyObject *limiter_stop(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    weir_stop(((struct limiter *)object)->limiter);
+    Py_RETURN_NONE;
+}
+
+static PyObject *limiter_set_time(PyObject *object, PyObject *given)
+{
+    uint64_t now_ns;
+    if (!binding_u64(given, &now_ns)) return NULL;
+    weir_manual_set(((struct limiter *)object)->limiter, (weir_instant){now_ns});
+    Py_RETURN_NONE;
+}
+
+static PyObject *limiter_stats(PyObject *object, PyObject *unused)
+{
+#define ROW(field)                                                                                                     \
+    {                                                                                                                  \
+#field, offsetof(weir_stats, field)                                                                            \
+    }
+    static const struct counter counters[] = {ROW(calls),      ROW(granted),     ROW(denied),      ROW(delayed),
+                                              ROW(waiting_ns), ROW(late_now_ns), ROW(late_max_ns), ROW(allocated_ns),
+                                              ROW(idle_ns),    ROW(begun_ns),    ROW(elapsed_ns),  ROW(due),
+                                              ROW(missed),     ROW(backlog),     ROW(ahead),       {NULL, 0}};
+#undef ROW
+    weir_stats stats;
+    (void)unused;
+    weir_read_stats(((struct limiter *)object)->limiter, &stats, sizeof stats);
+    return binding_counters(&stats, counters);
+}
+
+static PyObject *limiter_plan(PyObject *object, void *unused)
+{
+    PyObject *plan = (PyObject *)((struct limiter *)object)->plan;
+    (void)unused;
+    Py_INCREF(plan);
+    return plan;
+}
+
+static PyMethodDef limiter_methods[] = {
+    {"take", FASTCALL(limiter_take), "take(cost=1): take the permits if they are available now, and else none."},
+    {"take_some", FASTCALL(limiter_take_some), "take_some(cost): as many as are available; charged says how many."},
+    {"take_at", FASTCALL(limiter_take_at), "take_at(now_ns, cost=1): take, at a time of time.monotonic_ns()."},
+    {"reserve", FASTCALL(limiter_reserve),
+     "reserve(cost=1, delay_max=None, delay_max_ns=None): take permits that become available within delay_max\n"
+     "seconds; sleep for the decision's delay yourself."},
+    {"peek", FASTCALL(limiter_peek), "peek(cost=1): what take would return; takes nothing."},
+    {"charge", FASTCALL(limiter_charge), "charge(cost): take in any case; missing permits become a debt."},
+    {"settle", FASTCALL(limiter_settle), "settle(decision, actual): charge or refund the difference; once."},
+    {"cancel", limiter_cancel, METH_O, "cancel(decision): the operation never ran; settle to 0."},
+    {"set_limit", (PyCFunction)(void (*)(void))limiter_set_limit, METH_VARARGS | METH_KEYWORDS,
+     "set_limit(limits, carry='keep'): change the limit while in use."},
+    {"stop", limiter_stop, METH_NOARGS, "All later calls return 'stopped'."},
+    {"set_time", limiter_set_time, METH_O, "set_time(now_ns): of a limiter with clock='manual'."},
+    {"stats", limiter_stats, METH_NOARGS, "Sums since the limiter was opened."},
+    {0}};
+static PyGetSetDef limiter_fields[] = {{"plan", limiter_plan, NULL, "The limit in force.", NULL}, {0}};
+static PyType_Slot limiter_slots[] = {{Py_tp_new, limiter_new},
+                                      {Py_tp_dealloc, limiter_dealloc},
+                                      {Py_tp_methods, limiter_methods},
+                                      {Py_tp_getset, limiter_fields},
+                                      {0}};
+PyType_Spec limiter_spec = {"libweir._weir.Limiter", sizeof(struct limiter), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, limiter_slots};

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""weir, a rate limiter: may this operation start now, and if not, when?
+
+    limiter = libweir.Limiter("10/s burst=20")           # for the threads and tasks of this process
+    table = libweir.Table("/run/app.weir")               # a limit for each key, for all processes
+    if limiter.take().allowed and table.take("10/min", "user:42"): ...
+
+Times are seconds as float, and ns as int where a name ends in _ns.  weir_limiter(3), weir_table(3) and weir-limit(7)
+have the whole story.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import math
+import os
+import sys
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, Literal, ParamSpec, TypeVar, overload
+
+from libweir import _weir
+from libweir._errors import Error, LimitError, Refused, TableError
+from libweir._weir import Decision, Plan, headers, now_ns, sleep_until
+from libweir._weir import version as __version__
+
+__all__ = [
+    "Decision", "Error", "Keyed", "LimitError", "Limiter", "Plan", "Refused", "Table", "TableError", "Waits",
+    "headers", "now_ns", "pace", "sleep_until",
+]  # fmt: skip
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+async def _sleep_until(when_ns: int) -> None:
+    """One timer of the event loop, of asyncio's or, through anyio, of trio's; no thread."""
+    sleep: Callable[[float], Any] = asyncio.sleep
+    if "trio" in sys.modules:
+        with contextlib.suppress(ImportError):
+            import anyio
+
+            sleep = anyio.sleep
+    while (left_ns := when_ns - now_ns()) > 0:  # an event loop's clock is a float, and may be early by its rounding
+        await sleep(left_ns / 1e9)
+
+
+class Waits:
+    """What waits for a start, by `reserve`, which is a subclass's: one sleep for each call, no polling.
+
+    A limit that cannot be taken ahead of time (fixed-window, sliding-window, those that count refused calls) is tried
+    again when it would pass.
+    """
+
+    def reserve(
+        self, cost: int = 1, delay_max: float | None = None, delay_max_ns: int | None = None
+    ) -> Decision:
+        raise NotImplementedError
+
+    def cancel(self, decision: Decision) -> None:
+        raise NotImplementedError
+
+    def _until(self, decision: Decision, deadline_ns: int | None) -> int:
+        """Until when to sleep: for its start, or for another try."""
+        if decision.allowed:
+            return decision.start_ns
+        again_ns = now_ns() + decision.retry_ns
+        if decision.retry == math.inf or (deadline_ns is not None and again_ns > deadline_ns):
+            raise Refused(decision)
+        return again_ns
+
+    def _again(self, cost: int, deadline_ns: int | None) -> Decision:
+        return self.reserve(cost, None, None if deadline_ns is None else max(deadline_ns - now_ns(), 0))
+
+    def wait(self, cost: int = 1, timeout: float | None = None) -> Decision:
+        """Sleep until the permits' start, never less.  Raise Refused, at once, if that is more than timeout away.
+
+        A signal's handler runs meanwhile; if it raises (KeyboardInterrupt), the permits are given back.
+        """
+        decision = self.reserve(cost, timeout)
+        if decision.allowed and not decision.delay_ns:
+            return decision
+        deadline_ns = None if timeout is None else now_ns() + int(timeout * 1e9)
+        while True:
+            try:
+                sleep_until(self._until(decision, deadline_ns))
+            except BaseException:
+                self.cancel(decision)
+                raise
+            if decision.allowed:
+                return decision
+            decision = self._again(cost, deadline_ns)
+
+    async def wait_async(self, cost: int = 1, timeout: float | None = None) -> Decision:
+        """`wait` for asyncio and trio.  A task that is cancelled meanwhile gives its permits back."""
+        decision = self.reserve(cost, timeout)
+        if decision.allowed and not decision.delay_ns:
+            return decision
+        deadline_ns = None if timeout is None else now_ns() + int(timeout * 1e9)
+        while True:
+            try:
+                await _sleep_until(self._until(decision, deadline_ns))
+            except BaseException:
+                self.cancel(decision)
+                raise
+            if decision.allowed:
+                return decision
+            decision = self._again(cost, deadline_ns)
+
+    def __enter__(self) -> Decision:
+        return self.wait()
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    async def __aenter__(self) -> Decision:
+        return await self.wait_async()
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """As a decorator, of a function or of an async one: each call waits for a permit."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def wait_first(*args: P.args, **kwargs: P.kwargs) -> Any:
+                await self.wait_async()
+                return await function(*args, **kwargs)
+
+            return wait_first  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def waiting(*args: P.args, **kwargs: P.kwargs) -> R:
+            self.wait()
+            return function(*args, **kwargs)
+
+        return waiting
+
+
+class Limiter(_weir.Limiter, Waits):
+    """Limiter(limits, use="admit", clock="system"): one limit, for the threads and tasks of this process."""
+
+
+class Keyed(Waits):
+    """One key of a table under one limit: what a Limiter is, for all processes that share the table."""
+
+    def __init__(self, table: Table, limit: str | Plan, key: str | bytes) -> None:
+        self.table, self.limit, self.key = table, limit, key
+
+    def take(self, cost: int = 1) -> Decision:
+        return self.table.take(self.limit, self.key, cost)
+
+    def reserve(
+        self, cost: int = 1, delay_max: float | None = None, delay_max_ns: int | None = None
+    ) -> Decision:
+        return self.table.reserve(self.limit, self.key, cost, delay_max, delay_max_ns)
+
+    def peek(self, cost: int = 1) -> Decision:
+        return self.table.peek(self.limit, self.key, cost)
+
+    def charge(self, cost: int) -> Decision:
+        return self.table.charge(self.limit, self.key, cost)
+
+    def settle(self, decision: Decision, actual: int) -> None:
+        self.table.settle(self.limit, self.key, decision, actual)
+
+    def cancel(self, decision: Decision) -> None:
+        self.table.settle(self.limit, self.key, decision, 0)
+
+
+class Table(_weir.Table):
+    """A limit for each of millions of keys, in memory of a fixed size, for all processes that open the path.
+
+    Without a path it is shared with children made by fork; with sharing="private" not even with them.  keys: how many
+    may be in use at once; default a million.  plan: for algorithms other than gcra, the limit with the largest state
+    that the table shall hold.  when_full: what a new key gets then; with "inherit" no key gets too much.  mode: of a
+    new file.  top: how many of the most refused keys to track.  refill_max, lock_wait: seconds; see weir_table(3).
+    """
+
+    def __new__(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        keys: int | None = None,
+        plan: str | Plan | None = None,
+        *,
+        when_full: Literal["inherit", "evict", "deny", "allow"] = "inherit",
+        sharing: Literal["join_or_create", "join", "create", "private"] = "join_or_create",
+        mode: int = 0o600,
+        refill_max: float | None = None,
+        top: int = 0,
+        lock_wait: float | None = None,
+    ) -> Table:
+        return super().__new__(
+            cls,
+            None if path is None else os.fsencode(path),
+            keys,
+            Plan(plan) if isinstance(plan, str) else plan,
+            when_full=when_full,
+            sharing=sharing,
+            mode=mode,
+            refill_max=refill_max,
+            top=top,
+            lock_wait=lock_wait,
+        )
+
+    def limiter(self, limit: str | Plan, key: str | bytes) -> Keyed:
+        """One key of the table as a limiter: a decorator, a context manager, what the front doors take."""
+        return Keyed(self, limit, key)
+
+    def cancel(self, limit: str | Plan, key: str | bytes, decision: Decision) -> None:
+        """The operation never ran: settle to 0."""
+        self.settle(limit, key, decision, 0)
+
+    def wait(self, limit: str | Plan, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
+        """Sleep until the permits' start; raise Refused, at once, if that is more than timeout away."""
+        return Keyed(self, limit, key).wait(cost, timeout)
+
+    async def wait_async(
+        self, limit: str | Plan, key: str | bytes, cost: int = 1, timeout: float | None = None
+    ) -> Decision:
+        """`wait` for asyncio and trio."""
+        return await Keyed(self, limit, key).wait_async(cost, timeout)
+
+
+@overload
+def pace(items: Iterable[T], limit: str | Waits) -> Iterator[T]: ...
+@overload
+def pace(items: AsyncIterable[T], limit: str | Waits) -> AsyncIterator[T]: ...
+def pace(items: Iterable[T] | AsyncIterable[T], limit: str | Waits) -> Iterator[T] | AsyncIterator[T]:
+    """The items, each at its time: for item in pace(items, "100/s").  A text is paced by `hybrid`, which holds the
+    average; a limiter may be shared by several loops."""
+    limiter = Limiter(limit, use="pace") if isinstance(limit, str) else limit
+    return _pace_async(items, limiter) if isinstance(items, AsyncIterable) else _pace(items, limiter)
+
+
+def _pace(items: Iterable[T], limiter: Waits) -> Iterator[T]:
+    for item in items:
+        limiter.wait()
+        yield item
+
+
+async def _pace_async(items: AsyncIterable[T], limiter: Waits) -> AsyncIterator[T]:
+    async for item in items:
+        await limiter.wait_async()
+        yield item
