@@ -1,0 +1,3 @@
+module weir.example/bindings/go
+
+go 1.24
