@@ -177,12 +177,12 @@ func nsOf(wait time.Duration) C.uint64_t {
 // lock: one goroutine at a time.
 type State struct {
 	plan  *Plan
-	words []uint64
+	words []C.uint64_t
 }
 
 // NewState returns a state with all permits available.
 func NewState(plan *Plan) *State {
-	return &State{plan, make([]uint64, C.weir_state_size(&plan.plan)/8)}
+	return &State{plan, make([]C.uint64_t, C.weir_state_size(&plan.plan)/8)}
 }
 
 // Take takes permits if they are available now, and else none.
@@ -192,14 +192,14 @@ func (s *State) Take(nowNs, cost uint64) Decision {
 
 // Reserve takes permits that become available within that time.
 func (s *State) Reserve(nowNs, cost uint64, delayMax time.Duration) (d Decision) {
-	C.libweir_decide(&s.plan.plan, unsafe.Pointer(&s.words[0]), C.uint64_t(nowNs), C.uint64_t(cost), nsOf(delayMax),
+	C.libweir_decide(&s.plan.plan, &s.words[0], C.uint64_t(nowNs), C.uint64_t(cost), nsOf(delayMax),
 		d.raw())
 	return d
 }
 
 // Settle corrects a decision to the actual cost; it works once.
 func (s *State) Settle(nowNs uint64, d *Decision, actual uint64) {
-	C.libweir_settle(&s.plan.plan, unsafe.Pointer(&s.words[0]), C.uint64_t(nowNs), d.raw(), C.uint64_t(actual))
+	C.libweir_settle(&s.plan.plan, &s.words[0], C.uint64_t(nowNs), d.raw(), C.uint64_t(actual))
 }
 
 // Full returns the time from a decision until all permits are back.

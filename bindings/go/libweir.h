@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   weir's functions in the form that cgo calls cheaply: plain arguments, and the answer in memory of the caller. */
+   weir's functions in the form that cgo calls cheaply: plain arguments, and the answer in memory of the caller.
+   No void *: cgo looks up at each call what one points to. */
 #ifndef LIBWEIR_H
 #define LIBWEIR_H
 
@@ -8,13 +9,13 @@
 #endif
 #include "weir.h"
 
-static inline void libweir_decide(const weir_plan *plan, void *state, uint64_t now_ns, uint64_t cost,
+static inline void libweir_decide(const weir_plan *plan, uint64_t *state, uint64_t now_ns, uint64_t cost,
                                   uint64_t wait_max_ns, weir_decision *out)
 {
     *out = weir_decide_within(plan, state, (weir_instant){now_ns}, cost, wait_max_ns);
 }
 
-static inline void libweir_settle(const weir_plan *plan, void *state, uint64_t now_ns, weir_decision *decision,
+static inline void libweir_settle(const weir_plan *plan, uint64_t *state, uint64_t now_ns, weir_decision *decision,
                                   uint64_t actual)
 {
     weir_decide_settle(plan, state, (weir_instant){now_ns}, decision, actual);
@@ -22,7 +23,7 @@ static inline void libweir_settle(const weir_plan *plan, void *state, uint64_t n
 
 enum { LIBWEIR_TAKE, LIBWEIR_RESERVE, LIBWEIR_CHARGE, LIBWEIR_PEEK, LIBWEIR_SETTLE, LIBWEIR_FORGET };
 
-static inline void libweir_table_call(weir_table *table, int call, const weir_plan *plan, const void *bytes,
+static inline void libweir_table_call(weir_table *table, int call, const weir_plan *plan, const unsigned char *bytes,
                                       size_t size, uint64_t cost, uint64_t wait_max_ns, weir_decision *decision)
 {
     const weir_key key = {bytes, size};

@@ -335,14 +335,16 @@ func (l *Lease) renew() bool {
 	t, lim := time.Now(), l.lim
 	lim.mu.Lock()
 	state := lim.state
+	size := max(min(l.size, lim.burst), 1)
 	if state != nil {
-		l.state, l.taken = state, state.Take(lim.ns(t), uint64(max(l.size, 1)))
+		l.state, l.taken = state, state.Take(lim.ns(t), uint64(size))
 	}
 	lim.mu.Unlock()
 	if state == nil || !l.taken.Allowed() {
-		return lim.AllowN(t, 1)
+		none := state != nil && l.taken.remaining == 0
+		return !none && lim.AllowN(t, 1) // fewer than the size, one by one
 	}
-	l.left = max(l.size, 1) - 1
+	l.left = size - 1
 	return true
 }
 

@@ -88,7 +88,7 @@ func (t *Table) call(call C.int, plan *Plan, key string, cost uint64, wait time.
 	if t.table == nil {
 		panic("libweir: the table is closed")
 	}
-	C.libweir_table_call(t.table, call, &plan.plan, unsafe.Pointer(unsafe.StringData(key)), C.size_t(len(key)),
+	C.libweir_table_call(t.table, call, &plan.plan, (*C.uchar)(unsafe.StringData(key)), C.size_t(len(key)),
 		C.uint64_t(cost), nsOf(wait), d.raw())
 }
 
