@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 DIR ?= test/vectors/peers
 
-.PHONY: build demo check test prove fuzz amalgamation bench vectors rivals lint install uninstall clean help
+.PHONY: build demo check test prove fuzz amalgamation dist deb image sbom bench vectors rivals lint install uninstall clean help
 build: ## build the command and the libraries into build/
 	tools/build
 
@@ -34,6 +34,18 @@ fuzz: ## ten minutes for each fuzz target
 
 amalgamation: ## the library in two files: build/amalgamation/weir.c and weir.h
 	tools/amalgamation build/amalgamation
+
+dist: ## the sources as a tarball, with all that a build without a network needs; the same commit, the same bytes
+	tools/dist build/dist
+
+deb: ## Debian packages, in build/deb
+	tools/deb
+
+image: build ## an image of weir serve for containers, by buildah
+	tools/image
+
+sbom: build ## what is in weir, and what it is linked with: build/weir.spdx.json
+	tools/sbom >build/weir.spdx.json
 
 bench: ## measure
 	tools/build tests-bench

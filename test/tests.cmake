@@ -31,8 +31,9 @@ endif()
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
     extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plain plan recent region resp
-    slept sliding_log sliding_window spelling stamp stuck text throttle timeline top tsc warmup wide write arguments)
+    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plain plan quota_text
+    recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle timeline top tsc warmup
+    wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)
@@ -295,6 +296,9 @@ foreach(source IN LISTS sources)
 endforeach()
 weir_test(bench strictness-picture test sh -c
     "${PROJECT_BINARY_DIR}/bench-strictness --svg | cmp - ${PROJECT_SOURCE_DIR}/doc/strictness.svg")
+weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md &&
+    WEIR_PAGE=$PWD/performance.md ${PROJECT_SOURCE_DIR}/bench/report --fill &&
+    diff ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
@@ -334,13 +338,15 @@ set(tidy "${test_dir}/tidy")
 weir_test(tidy rooms check bash "${tidy}/rooms.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy options check bash "${tidy}/options.sh" "${PROJECT_SOURCE_DIR}")
-if(TARGET weir_redis_shared) # else the engine's tests are not here
-    weir_test(tidy promises check bash "${tidy}/promises.sh" "${PROJECT_BINARY_DIR}"
-        "${PROJECT_SOURCE_DIR}/SECURITY.md" "${PROJECT_SOURCE_DIR}/doc/development.md")
+set(tests_of "${PROJECT_BINARY_DIR}")
+if(NOT TARGET weir_redis_shared OR NOT TARGET weir_serve) # the tests of the engine or the service are not here
+    set(tests_of -)
 endif()
+weir_test(tidy pages check bash "${tidy}/pages.sh" "${PROJECT_SOURCE_DIR}" "${tests_of}")
 weir_test(tidy header test bash "${tidy}/header.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
 weir_test(tidy amalgamation check bash "${tidy}/amalgamation.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}"
     "${CMAKE_NM}" ${weir_warnings})
+weir_test(tidy abi prove bash "${tidy}/abi.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
 weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
@@ -373,6 +379,9 @@ if(WEIR_SHARED)
     weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
     add_dependencies(tests-install product)
+    weir_test(install deb prove bash "${test_dir}/install/deb.sh" "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(install/deb PROPERTIES TIMEOUT 1800)
+    weir_test(install image prove bash "${test_dir}/install/image.sh" "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
     weir_test(install without test bash "${test_dir}/install/without.sh" "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}"
         "${CMAKE_C_COMPILER}")
 endif()

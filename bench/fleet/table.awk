@@ -34,12 +34,24 @@ function figure(what, row) {
     return number_text(calls[row])
 }
 
-function put(title, what, load, designs,    n, name, i, j) {
+# Designs one behind the other that come out alike share a row.
+function put(title, what, load, designs,    n, name, names, cells, before, i, j) {
     n = split(designs, name, ";")
-    for (i = 1; i <= n; i++) {
-        printf "| %s | %s |", i == 1 ? title : "", name[i]
-        for (j = 1; j <= counts; j++) printf " %s |", figure(what, load FS count[j] FS name[i])
-        print ""
+    for (i = 1; i <= n + 1; i++) {
+        cells = ""
+        for (j = 1; i <= n && j <= counts; j++) {
+            cells = cells sprintf(" %s |", figure(what, load FS count[j] FS name[i]))
+        }
+        if (cells == before) {
+            names = names ", " name[i]
+            continue
+        }
+        if (before != "") {
+            printf "| %s | %s |%s\n", title, names, before
+            title = ""
+        }
+        names = name[i]
+        before = cells
     }
 }
 
@@ -57,8 +69,8 @@ END {
     put("storm: over B + r·t in the worst window, of what a second may have", "over", "storm",
         "engine;" leases ";shares;alone")
     put("calm: refused by mistake, of all calls", "denied", "calm", "engine;" leases ";shares;alone")
-    put("calm: engine calls a second", "calls", "calm", "engine;" leases ";shares")
-    put("storm: engine calls a second", "calls", "storm", "engine;" leases ";shares")
-    put("flood: engine calls a second", "calls", "flood", "engine;" leases ";shares")
-    put("calm: calls that waited for the engine", "waited", "calm", "engine;" leases ";shares")
+    put("calm: engine calls a second", "calls", "calm", "engine;" leases)
+    put("storm: engine calls a second", "calls", "storm", "engine;" leases)
+    put("flood: engine calls a second", "calls", "flood", "engine;" leases)
+    put("calm: calls that waited for the engine", "waited", "calm", "engine;" leases)
 }

@@ -99,6 +99,10 @@ static inline bool weir_allowed(weir_decision decision)
 {
     return decision.verdict == WEIR_ALLOW;
 }
+/* HTTP headers for a client, "NAME: VALUE\r\n": RateLimit-Policy and RateLimit of the limit that the decision names
+   and, if it refused, Retry-After.  full_ns: of weir_full_ns. */
+WEIR_API size_t weir_plan_headers(const weir_plan *plan, const weir_decision *decision, uint64_t full_ns, char *out,
+                                  size_t size);
 
 /* ---- taking permits: the same functions for each of the three places where a limit may keep its state ----
 

@@ -111,11 +111,11 @@ to main GET 'receipts:{weir:}' >out
 grep -qxE '[0-9a-f]{64}' out || fail 'it is not'
 to main TTL 'receipts:{weir:}' >out
 if [ "$(cat out)" != -1 ]; then fail 'it is forgotten'; fi
-# Another one, as doc/distributed.md has it: who does not know it yet reads it again, and the one before is valid still.
+# Another one, as doc/operate.md has it: who does not know it yet reads it again, and the one before is valid still.
 takes allow one api rotated COST 5
 receipt=$(sed -n 7p out)
-rotation=$(sed -n "s/^    \(redis-cli SET 'receipts\)/\1/p" "$tree/doc/distributed.md")
-what='a new secret by the line of doc/distributed.md'
+rotation=$(sed -n "s/^    \(redis-cli SET 'receipts\)/\1/p" "$tree/doc/operate.md")
+what='a new secret by the line of doc/operate.md'
 eval "${rotation//redis-cli/redis-cli -p ${engine_port[main]}}" >out
 says out OK
 newer=$(to main GET 'receipts:{weir:}')

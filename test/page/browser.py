@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: MIT
 """browser.py - a real Chromium, told what to do over a pipe in its own language (the DevTools protocol).
 
-The browser ends with the `with` block, by its pid.
+The browser ends with the `with` block, by its pid."""
+import base64
+import fcntl
+import itertools
+import json
+import os
+import select
+import signal
+import subprocess
+import time
 
 PATIENCE_S = 60
 

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: MIT
 """live_server.py - stands in for weir serve: the page that is built in, and answers to /v1/stats that are made up.
 
-The same answers each time, but for the clock; down() is as if the service had ended, up() as if it came back.
+The same answers each time, but for the clock; down() is as if the service had ended, up() as if it came back."""
+import http.server
+import json
+import math
+import subprocess
+import threading
+import time
+import urllib.parse
 
 OTHERS = 64
 

@@ -3,7 +3,7 @@
 
    Against a list: what was added for a key and a limit comes out once.  And as a whole, in random histories of nodes
    whose engine goes and comes back: an engine of a bucket that everything is charged to, real shares, and whatever the
-   number of outages no more than 3 B + r (t + 0.5 s) + 2 N, and a permit for each node and outage (doc/distributed.md).
+   number of outages no more than 3 B + r (t + 0.5 s) + 2 N, and a permit for each node and outage (doc/bounds.md).
 
    The same each time. */
 #include "redis/client/local/owed.h"

@@ -89,6 +89,22 @@ static void used_permits_are_kept(void **unused)
     assert_refused(key_take(&owing, NOW, 1), 400000); /* all 5, and 3 that are owed */
 }
 
+/* Some nodes have burst 10, others still 4: at those no more than 4 counts as used, so each call that passes there lets
+   6 more pass at the others. */
+static void nodes_with_two_bursts(void **unused)
+{
+    (void)unused;
+    struct key key = key_of("10/s burst=10");
+    assert_allowed(key_take(&key, NOW, 10), 0);
+    for (uint64_t now = NOW + SECOND / 10; now <= NOW + SECOND; now += SECOND / 10) {
+        key_change(&key, "10/s burst=4");
+        assert_allowed(key_take(&key, now, 1), 0);
+        key_change(&key, "10/s burst=10");
+        assert_refused(key_take(&key, now, 7), SECOND / 10);
+        assert_allowed(key_take(&key, now, 6), 0);
+    }
+}
+
 /* A value of format 1 does not say how long a permit was: it is the same under the same rate, and else as long. */
 static void values_of_format_1(void **unused)
 {
@@ -235,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_changed_limit),
         cmocka_unit_test(values),
         cmocka_unit_test(used_permits_are_kept),
+        cmocka_unit_test(nodes_with_two_bursts),
         cmocka_unit_test(values_of_format_1),
         cmocka_unit_test(receipts),
         cmocka_unit_test(leases),

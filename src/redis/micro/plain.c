@@ -8,7 +8,7 @@
 
    A COUNT is digits, up to 2^52, without zeros in front; catchup alone has a decimal point.  A time is at most 2^52 us.
    A UNIT is small letters and ends in "s", as in 10 tokens/s; it changes nothing.  What is not said has the default
-   that it has everywhere.  doc/distributed.md says the same to those who write them.
+   that it has everywhere.  doc/engine.md says the same to those who write them.
 
    Each plain text is one of weir-limit(7), and means the same there: so it is read by the same parser, and here it is
    only asked whether it is plain.  weir.lua has a parser of its own; test/engine/lua_text.c holds the two against each

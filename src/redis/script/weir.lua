@@ -27,7 +27,7 @@
 -- and behind the cell of a sliding-log, which is alone, there are its entries: of a long log a call reads few.
 --
 -- Asked with one key for all limits of a text, or with a key for each.  Answers are numbers in us; see README and
--- doc/distributed.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
+-- doc/engine.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
 -- text, with its column), WEIRARG, WEIRKEYS or WEIRVALUE.
 --
 --     weir_take    keys  limit cost... [PEEK] [WAIT us]     verdict limit remaining delay retry full taken late
@@ -1238,15 +1238,15 @@ function log.read_old(key, rule, head)
     local most = rule.kind == LOG and rule.debt * 64 / LOG_REACH or 1
     local looked, slots, newest_time, sum, parts = min(permits, floor(most)), 0, false, 0, {}
     for i = 1, looked do
-        local upto = floor(i * permits / looked)
-        local member = call('ZRANGE', key, upto - 1, upto - 1)[1]
+        local reached = floor(i * permits / looked)
+        local member = call('ZRANGE', key, reached - 1, reached - 1)[1]
         local time = #member < 32 and tonumber(match(member, '^(%d+):%d%d%d%d%d%d$'))
         if not time or time > EXACT or time < (newest_time or 0) then return nil end
         if newest_time and time ~= newest_time then
             slots = slots + 1
             parts[slots] = pack('<I8I4', newest_time, sum)
         end
-        newest_time, sum = time, upto
+        newest_time, sum = time, reached
     end
     if permits >= 2 ^ 31 then return nil end
     return pack('<I8I8I8I8I8I8I8I8I8I8', head, LOG + WORDS_7, 0, newest_time, sum, 0, slots, 0,

@@ -2,7 +2,14 @@
 """cross_site.py TEST_PAGE CHROMIUM FOLDER VICTIM METRICS: a page at localhost sends a real browser to VICTIM in
 all ways that pages have; by METRICS it shows that the requests came, and that none was let through or counted.
 
-Both end with it.
+Both end with it."""
+import http.server
+import json
+import pathlib
+import re
+import sys
+import threading
+import urllib.request
 
 sys.path.insert(0, sys.argv[1])
 from browser import Browser  # noqa: E402

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """metrics.py FILE: reads Prometheus' text with its own client library, and holds it against what metrics.sh asked.
 
-Prints what is wrong, and fails.
+Prints what is wrong, and fails."""
+import sys
 
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 """page.py TEST_PAGE CHROMIUM WEIR FOLDER PORT: the page of a real `weir serve`, before, while and after it runs.
 
-Both end with it.
+Both end with it."""
+import pathlib
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
 
 sys.path.insert(0, sys.argv[1])
 from browser import Browser  # noqa: E402

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """stats.py STATS TOP: the answers of /v1/stats and /v1/top, held against what metrics.sh asked.
 
-Prints what is wrong, and fails.
+Prints what is wrong, and fails."""
+import json
+import sys
 
 with open(sys.argv[1], encoding='utf-8') as file:
     stats = json.load(file)

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# distributed_doc.sh WEIR: what doc/distributed.md and README.md show, done: its rights are enough and no more, its
-# calls answer as they are shown, its programs run, and the functions and the module read every limit on either page.
+# documents.sh WEIR: what doc/engine.md, doc/operate.md and README.md show of an engine, done: the rights are enough and
+# no more, calls answer as they are shown, programs run, and the functions and the module read every limit of the pages.
 . "$(dirname "$(realpath "$0")")/lib/engine.sh" "$@"
 needs jq
-doc=$tree/doc/distributed.md
+doc=$tree/doc/engine.md
+operate=$tree/doc/operate.md
 start_engine one
 port=${engine_port[one]}
 what='functions are loaded'
@@ -12,9 +13,9 @@ redis-cli -p "$port" -x FUNCTION LOAD REPLACE <"$functions" >out 2>err
 says out weir
 
 # The port is this engine's, and a test has no deadlines.
-block() # LANGUAGE: the first of the page
+block() # LANGUAGE: the first of the pages
 {
-    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$doc" |
+    cat "$operate" "$doc" | sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" |
         sed "/^\`\`\`/d; s/\(port[=:] *\)6379/\1$port/" |
         sed 's/socket_timeout=0.02/socket_timeout=60/; s/commandTimeout: 20//'
 }
@@ -40,7 +41,7 @@ for refused in 'GET receipts:{other:}' \
 done
 
 what='the rights of who only calls functions'
-read -ra rule_of_app < <(sed -n 's/^    \(ACL SETUSER app .*\)/\1/p' "$doc")
+read -ra rule_of_app < <(sed -n 's/^    \(ACL SETUSER app .*\)/\1/p' "$operate")
 run 'ACL SETUSER app' redis-cli -p "$port" "${rule_of_app[@]}"
 says out OK
 run 'the secret of receipts, by who needs it' weir_user GET 'receipts:{weir:}'
@@ -59,11 +60,11 @@ for call in 'FCALL weir_take 1 {weir:app} 10/s 1' 'FCALL weir_take 1 {weir:log} 
     if [ ! -s out ] || grep -qE '^(ERR|NOPERM)' out err; then fail 'it is refused'; fi
 done
 
-# ---- the rights to install: what the page adds, on an engine that has nothing of weir's ----
+# ---- the rights to install: what operate.md adds, on an engine that has nothing of weir's ----
 start_engine fresh
 run 'ACL SETUSER, fresh' redis-cli -p "${engine_port[fresh]}" "${rule[@]}"
 says out OK
-installing=$(sed -n 's/^    \(ACL SETUSER weir +function.*\)/\1/p' "$doc")
+installing=$(sed -n 's/^    \(ACL SETUSER weir +function.*\)/\1/p' "$operate")
 read -ra words <<<"$installing"
 run "$installing" redis-cli -p "${engine_port[fresh]}" "${words[@]}"
 says out OK
@@ -103,13 +104,14 @@ while IFS= read -r line; do
 done < <(sed -nE 's/^    ((build\/weir (engine|take) .*redis:|redis-cli FCALL).*)/\1/p' "$tree/README.md")
 if [ $lines != 3 ]; then fail "README.md shows $lines of an engine"; fi
 
-# ---- every limit on both pages, in the functions and in the module, and as weir's client writes it ----
+# ---- every limit on these pages, in the functions and in the module, and as weir's client writes it ----
 # Shown as what an engine does not read.
 riches=('1.5/s' '1.5M/s' '10 per minute' '10r/s' '12000,1.1' '1.5M bytes/s burst=10M')
 printf '%s\n' "${riches[@]}" >riches
 limits() # in `, ' or "
 {
-    grep -ohE "[\`'\"][0-9][^\`'\"]*/[0-9]*[a-z]+[^\`'\"]*[\`'\"]" "$tree/README.md" "$doc" |
+    grep -ohE "[\`'\"][0-9][^\`'\"]*/[0-9]*[a-z]+[^\`'\"]*[\`'\"]" "$tree/README.md" \
+        "$tree"/doc/{choose,bounds,engine,operate}.md |
         sed 's/^.//; s/.$//' | grep -vxFf riches | sort -u
 }
 limits >texts
