@@ -66,6 +66,20 @@ func TestState(t *testing.T) {
 	}
 }
 
+func TestHeaders(t *testing.T) {
+	plan := MustParse("10/min")
+	state := NewState(plan)
+	d, header := state.Take(0, 10), http.Header{}
+	plan.SetHeaders(header, d, state.Full(d))
+	if header.Get("RateLimit-Policy") == "" || header.Get("RateLimit") == "" || header.Get("Retry-After") != "" {
+		t.Error(header)
+	}
+	d = state.Take(0, 1)
+	if plan.SetHeaders(header, d, state.Full(d)); header.Get("Retry-After") != "6" {
+		t.Error(header)
+	}
+}
+
 func newTable(t *testing.T, options TableOptions) *Table {
 	t.Helper()
 	table, err := OpenTable(options)

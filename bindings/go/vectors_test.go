@@ -50,7 +50,8 @@ func vectorLimit(system string, l map[string]any) (string, []string) {
 	case "limits (Python) sliding window counter":
 		return window("sliding-window"), []string{"allowed", "remaining"}
 	case "khenidak/Throttling sliding log (collection variant)":
-		return fmt.Sprintf("%v/%vns algorithm=sliding-log edge=closed", l["max_in_period"], l["period_ns"]), []string{"allowed"}
+		text := fmt.Sprintf("%v/%vns algorithm=sliding-log edge=closed", l["max_in_period"], l["period_ns"])
+		return text, []string{"allowed"}
 	case "golang.org/x/time/rate":
 		return fmt.Sprintf("%v/s burst=%v algorithm=gcra", l["rate_per_s"], l["burst"]), []string{"allowed", "wait_ns"}
 	}

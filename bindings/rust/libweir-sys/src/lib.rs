@@ -195,6 +195,8 @@ extern "C" {
         -> c_int;
     pub fn weir_plan_text(plan: *const weir_plan, out: *mut c_char, size: usize) -> usize;
     pub fn weir_plan_explain(plan: *const weir_plan, out: *mut c_char, size: usize) -> usize;
+    pub fn weir_plan_headers(plan: *const weir_plan, decision: *const weir_decision, full_ns: u64, out: *mut c_char,
+        size: usize) -> usize;
     pub fn weir_plan_limits(plan: *const weir_plan) -> c_int;
     pub fn weir_plan_unit(plan: *const weir_plan, limit: c_int, out: *mut c_char) -> bool;
 

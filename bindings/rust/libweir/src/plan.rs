@@ -60,6 +60,25 @@ impl Plan {
         text_of(|out, size| unsafe { sys::weir_plan_explain(self.raw(), out, size) })
     }
 
+    /// Headers for an HTTP answer, names and values: RateLimit-Policy and RateLimit of the limit that the decision
+    /// names and, if it refused, Retry-After. `full` is of [`Table::full`](crate::Table::full).
+    ///
+    /// ```
+    /// let (table, plan) = (libweir::Table::private(10)?, libweir::Plan::new("10/min")?);
+    /// let decision = table.take(&plan, "alice", 1);
+    /// let headers = plan.headers(&decision, table.full(&plan, &decision));
+    /// assert_eq!(headers[0].0, "RateLimit-Policy");
+    /// # Ok::<(), libweir::Error>(())
+    /// ```
+    pub fn headers(&self, decision: &Decision, full: Duration) -> Vec<(String, String)> {
+        let full_ns = nanos(full);
+        // SAFETY: weir writes at most size bytes.
+        let write = |out, size| unsafe { sys::weir_plan_headers(self.raw(), &decision.0, full_ns, out, size) };
+        let lines = text_of(write);
+        let pairs = lines.lines().filter_map(|line| line.split_once(": "));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// How many limits it has, from 1 to 8.
     pub fn limits(&self) -> usize {
         // SAFETY: the plan was parsed.
