@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+module weir.example/bindings/go
+
+go 1.24

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//! What weir's functions say when they fail.
+use libweir_sys as sys;
+use std::ffi::{c_char, c_int, CStr, CString};
+use std::fmt;
+use std::ptr::NonNull;
+
+/// Why a limit was not understood, or a table not opened: weir's own message, which shows how it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    column: usize,
+    message: String,
+}
+
+/// The kinds of errors, for programs; people read the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text or an option means nothing.
+    Invalid,
+    /// Valid, but not possible here.
+    Unsupported,
+    /// The file was made with other options.
+    Mismatch,
+    /// The file is of another version of weir.
+    Version,
+    /// The system refused.
+    System,
+    /// No memory.
+    NoMemory,
+}
+
+impl Error {
+    /// The kind of error.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Where the limit's text is wrong, from 1; none if the error is not in it.
+    pub fn column(&self) -> Option<usize> {
+        (self.column > 0).then_some(self.column)
+    }
+
+    /// What is wrong, what was expected, and an example.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.column {
+            0 => f.write_str(&self.message),
+            column => write!(f, "column {column}: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Calls a function of weir that fills an error in.
+pub(crate) fn checked(call: impl FnOnce(*mut sys::weir_error) -> c_int) -> Result<(), Error> {
+    let mut error = sys::weir_error { code: 0, column: 0, message: [0; 248] };
+    let kind = match call(&mut error) {
+        0 => return Ok(()),
+        sys::WEIR_EUNSUPPORTED => ErrorKind::Unsupported,
+        sys::WEIR_EMISMATCH => ErrorKind::Mismatch,
+        sys::WEIR_EVERSION => ErrorKind::Version,
+        sys::WEIR_ESYSTEM => ErrorKind::System,
+        sys::WEIR_ENOMEM => ErrorKind::NoMemory,
+        _ => ErrorKind::Invalid,
+    };
+    // SAFETY: weir ends the message with a NUL, within the array.
+    let message = unsafe { CStr::from_ptr(error.message.as_ptr()) };
+    Err(Error {
+        kind,
+        column: usize::try_from(error.column).unwrap_or(0),
+        message: message.to_string_lossy().into_owned(),
+    })
+}
+
+/// What an open that did not fail has made.
+pub(crate) fn opened<T>(owned: *mut T) -> Result<NonNull<T>, Error> {
+    NonNull::new(owned).ok_or_else(|| Error { kind: ErrorKind::NoMemory, column: 0, message: "not opened".to_owned() })
+}
+
+/// A text for C, which ends it at a NUL.
+pub(crate) fn c_text(what: &str, text: impl Into<Vec<u8>>) -> Result<CString, Error> {
+    CString::new(text).map_err(|error| Error {
+        kind: ErrorKind::Invalid,
+        column: error.nul_position() + 1,
+        message: format!("a NUL byte in {what}"),
+    })
+}
+
+/// The text that a function of weir writes, whatever its length.
+pub(crate) fn text_of(write: impl Fn(*mut c_char, usize) -> usize) -> String {
+    let mut text = vec![0u8; write(std::ptr::null_mut(), 0) + 1];
+    let length = write(text.as_mut_ptr().cast(), text.len());
+    text.truncate(length.min(text.len() - 1));
+    String::from_utf8_lossy(&text).into_owned()
+}

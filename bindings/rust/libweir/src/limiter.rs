@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+//! One limit for all threads of a process.
+use crate::error::{c_text, checked, opened, text_of};
+use crate::{nanos, Decision, Error, Instant, Lease, Stats, Use, FOREVER};
+use libweir_sys as sys;
+use std::ffi::c_int;
+use std::mem::size_of;
+use std::ptr::{null_mut, NonNull};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a limiter reads the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// CLOCK_MONOTONIC.
+    #[default]
+    System,
+    /// Cheaper, some ms behind.
+    Coarse,
+    /// A thread reads the system's clock each [`LimiterOptions::tick`]; not for tables.
+    Ticker,
+    /// 0 until [`Limiter::set_manual`]; for tests; not for tables.
+    Manual,
+    /// The processor's counter, where it is reliable, within 5 us of System; not for tables.
+    Tsc,
+}
+
+impl Clock {
+    pub(crate) fn raw(self) -> sys::weir_clock {
+        match self {
+            Clock::System => sys::WEIR_CLOCK_SYSTEM,
+            Clock::Coarse => sys::WEIR_CLOCK_COARSE,
+            Clock::Ticker => sys::WEIR_CLOCK_TICKER,
+            Clock::Manual => sys::WEIR_CLOCK_MANUAL,
+            Clock::Tsc => sys::WEIR_CLOCK_TSC,
+        }
+    }
+}
+
+/// What is kept of used permits when the limit changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// The time until they are back.
+    Keep,
+    /// Their number.
+    Scale,
+    /// Nothing.
+    Reset,
+}
+
+/// How a limiter works; each default is weir's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LimiterOptions {
+    /// The defaults of the limit.
+    pub usage: Use,
+    /// Where it reads the time.
+    pub clock: Clock,
+    /// The shortest sleep: a thread may wake so late, but never early; zero is 50 us.
+    pub grain: Duration,
+    /// Spins instead of sleeping for the last part of a wait.
+    pub spin: Duration,
+    /// Period of [`Clock::Ticker`]; zero is 1 ms.
+    pub tick: Duration,
+}
+
+#[derive(Debug)]
+pub(crate) struct Handle(NonNull<sys::weir_limiter>);
+
+// SAFETY: weir.h: functions are safe from any thread, except weir_close, which drop calls when no other can.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: the last owner, so all other calls have returned.
+        unsafe { sys::weir_close(self.0.as_ptr()) }
+    }
+}
+
+/// One limit for all threads of this process. Clones are the same limiter.
+#[derive(Clone, Debug)]
+pub struct Limiter(Arc<Handle>);
+
+impl Limiter {
+    /// A limiter that admits, of a text such as `10/s burst=20; 1000/h`; see weir-limit(7).
+    pub fn new(limits: &str) -> Result<Limiter, Error> {
+        Limiter::with(limits, LimiterOptions::default())
+    }
+
+    /// A limiter that paces: threads that [`wait`](Limiter::wait) start at the rate.
+    pub fn pace(limits: &str) -> Result<Limiter, Error> {
+        Limiter::with(limits, LimiterOptions { usage: Use::Pace, ..LimiterOptions::default() })
+    }
+
+    /// A limiter with options.
+    pub fn with(limits: &str, options: LimiterOptions) -> Result<Limiter, Error> {
+        let text = c_text("a limit", limits)?;
+        let raw = sys::weir_options {
+            size: size_of::<sys::weir_options>(),
+            use_: options.usage.raw(),
+            clock: options.clock.raw(),
+            grain_ns: nanos(options.grain),
+            spin_ns: nanos(options.spin),
+            tick_ns: nanos(options.tick),
+            spin_processors: 0,
+        };
+        let mut owned = null_mut();
+        // SAFETY: what is borrowed lives for the call; what is owned is closed by Handle.
+        checked(|error| unsafe { sys::weir_open(&mut owned, text.as_ptr(), &raw, error) })?;
+        Ok(Limiter(Arc::new(Handle(opened(owned)?))))
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> *mut sys::weir_limiter {
+        self.0 .0.as_ptr()
+    }
+
+    /// Takes permits if they are available now, and else none.
+    #[inline]
+    pub fn take(&self, cost: u64) -> Decision {
+        // SAFETY: open until the last clone is gone. So in all that follow.
+        Decision(unsafe { sys::weir_take(self.raw(), cost) })
+    }
+
+    /// Takes permits as of a time that was read already, so that one reading serves many calls.
+    #[inline]
+    pub fn take_at(&self, now: Instant, cost: u64) -> Decision {
+        // SAFETY: as in take.
+        Decision(unsafe { sys::weir_take_at(self.raw(), now.raw(), cost) })
+    }
+
+    /// Takes as many permits as are available now, from 1 to that many; [`Decision::charged`] says how many.
+    pub fn take_some(&self, cost_max: u64) -> Decision {
+        // SAFETY: as in take.
+        Decision(unsafe { sys::weir_take_some(self.raw(), cost_max) })
+    }
+
+    /// Takes permits that become available within that time. It does not block: sleep for [`Decision::delay`], or
+    /// [`cancel`](Limiter::cancel).
+    pub fn reserve(&self, cost: u64, delay_max: Duration) -> Decision {
+        // SAFETY: as in take.
+        Decision(unsafe { sys::weir_reserve(self.raw(), cost, nanos(delay_max)) })
+    }
+
+    /// Blocks until the operation may start. Threads start in the order of their calls.
+    pub fn wait(&self, cost: u64) -> Decision {
+        self.wait_at_most(cost, FOREVER)
+    }
+
+    /// Blocks until the operation may start; refuses at once if that is further away than the time.
+    pub fn wait_at_most(&self, cost: u64, wait_max: Duration) -> Decision {
+        // SAFETY: as in take.
+        Decision(unsafe { sys::weir_take_wait(self.raw(), cost, nanos(wait_max)) })
+    }
+
+    /// Takes in any case: for a cost that is known only afterwards. Missing permits delay later calls.
+    pub fn charge(&self, cost: u64) -> Decision {
+        // SAFETY: as in take.
+        Decision(unsafe { sys::weir_charge(self.raw(), cost) })
+    }
+
+    /// What a take would return; takes nothing.
+    pub fn peek(&self, cost: u64) -> Decision {
+        // SAFETY: as in take.
+        Decision(unsafe { sys::weir_peek(self.raw(), cost) })
+    }
+
+    /// The same of one limit of several, by its index.
+    pub fn peek_limit(&self, limit: usize, cost: u64) -> Decision {
+        // SAFETY: as in take; an index that is too large is answered by Never.
+        Decision(unsafe { sys::weir_peek_limit(self.raw(), c_int::try_from(limit).unwrap_or(c_int::MAX), cost) })
+    }
+
+    /// Charges or refunds the difference to the actual cost.
+    ///
+    /// ```
+    /// let limiter = libweir::Limiter::new("1000 tokens/min")?;
+    /// let call = limiter.take(800); // the most that the response may have
+    /// limiter.settle(call, 300); // what it had
+    /// assert!(limiter.take(700).allowed());
+    /// # Ok::<(), libweir::Error>(())
+    /// ```
+    pub fn settle(&self, mut decision: Decision, actual: u64) {
+        // SAFETY: as in take.
+        unsafe { sys::weir_settle(self.raw(), &mut decision.0, actual) }
+    }
+
+    /// Gives back what was taken for an operation that never ran.
+    pub fn cancel(&self, mut decision: Decision) {
+        // SAFETY: as in take.
+        unsafe { sys::weir_cancel(self.raw(), &mut decision.0) }
+    }
+
+    /// The time from a decision until its limit has all permits again: the reset of response headers.
+    pub fn full(&self, decision: &Decision) -> Duration {
+        // SAFETY: as in take.
+        Duration::from_nanos(unsafe { sys::weir_full_ns(self.raw(), &decision.0) })
+    }
+
+    /// Permits held for this thread, to take millions of times a second.
+    pub fn lease(&self) -> Result<Lease, Error> {
+        Lease::open(self)
+    }
+
+    /// Changes the limit while in use. Waiting threads keep their order.
+    pub fn set_limit(&self, limits: &str, carry: Carry) -> Result<(), Error> {
+        let text = c_text("a limit", limits)?;
+        let carry = match carry {
+            Carry::Keep => sys::WEIR_KEEP,
+            Carry::Scale => sys::WEIR_SCALE,
+            Carry::Reset => sys::WEIR_RESET,
+        };
+        // SAFETY: as in take, and the text ends in a NUL.
+        checked(|error| unsafe { sys::weir_set_limit(self.raw(), text.as_ptr(), carry, error) })
+    }
+
+    /// The limit in force, with all defaults written out.
+    pub fn limit(&self) -> String {
+        // SAFETY: as in take; weir writes at most size bytes.
+        text_of(|out, size| unsafe { sys::weir_limit_text(self.raw(), out, size) })
+    }
+
+    /// Wakes waiting threads; they and all later calls return [`Verdict::Stopped`](crate::Verdict::Stopped).
+    pub fn stop(&self) {
+        // SAFETY: as in take.
+        unsafe { sys::weir_stop(self.raw()) }
+    }
+
+    /// Sets [`Clock::Manual`], and wakes the threads that are due.
+    pub fn set_manual(&self, now: Instant) {
+        // SAFETY: as in take.
+        unsafe { sys::weir_manual_set(self.raw(), now.raw()) }
+    }
+
+    /// Counts since it was opened.
+    pub fn stats(&self) -> Stats {
+        let mut stats = Stats::default();
+        // SAFETY: as in take; weir writes at most the size given.
+        unsafe { sys::weir_read_stats(self.raw(), &mut stats, size_of::<Stats>()) }
+        stats
+    }
+}

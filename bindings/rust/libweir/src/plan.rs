@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//! A limit's text, parsed once; and a state of one's own for it.
+use crate::error::{c_text, checked, text_of};
+use crate::{nanos, Decision, Error, Instant};
+use libweir_sys as sys;
+use std::ffi::c_int;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What a limit is for, which sets its defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Use {
+    /// To let calls in or refuse them; gcra.
+    #[default]
+    Admit,
+    /// To start operations at a rate; hybrid, which makes up for delays.
+    Pace,
+}
+
+impl Use {
+    pub(crate) fn raw(self) -> sys::weir_use {
+        match self {
+            Use::Admit => sys::WEIR_ADMIT,
+            Use::Pace => sys::WEIR_PACE,
+        }
+    }
+}
+
+/// A limit's text, parsed: what a [`Table`](crate::Table) takes beside the key.
+///
+/// ```
+/// let plan: libweir::Plan = "10/s burst=20; 1000/h".parse()?;
+/// assert_eq!(plan.to_string(), "10/s burst=20 algorithm=gcra; 1000/h burst=1000 algorithm=gcra");
+/// let error = "10/fortnight".parse::<libweir::Plan>().unwrap_err();
+/// assert_eq!(error.column(), Some(4));
+/// # Ok::<(), libweir::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Plan(Box<sys::weir_plan>);
+
+impl Plan {
+    /// Parses a text such as `10/s burst=20; 1000/h` (weir-limit(7)) with the defaults of admitting.
+    pub fn new(limits: &str) -> Result<Plan, Error> {
+        Plan::with_use(limits, Use::Admit)
+    }
+
+    /// Parses a text with the defaults of that use.
+    pub fn with_use(limits: &str, usage: Use) -> Result<Plan, Error> {
+        let text = c_text("a limit", limits)?;
+        let mut plan = Box::new(sys::weir_plan { opaque: [0; 256] });
+        // SAFETY: the text ends in a NUL, and the plan is ours.
+        checked(|error| unsafe { sys::weir_plan_parse(&mut *plan, text.as_ptr(), usage.raw(), error) })?;
+        Ok(Plan(plan))
+    }
+
+    /// What it means, in sentences, as `weir explain` prints it.
+    pub fn explain(&self) -> String {
+        // SAFETY: weir writes at most size bytes.
+        text_of(|out, size| unsafe { sys::weir_plan_explain(self.raw(), out, size) })
+    }
+
+    /// Headers for an HTTP answer, names and values: RateLimit-Policy and RateLimit of the limit that the decision
+    /// names and, if it refused, Retry-After. `full` is of [`Table::full`](crate::Table::full).
+    ///
+    /// ```
+    /// let (table, plan) = (libweir::Table::private(10)?, libweir::Plan::new("10/min")?);
+    /// let decision = table.take(&plan, "alice", 1);
+    /// let headers = plan.headers(&decision, table.full(&plan, &decision));
+    /// assert_eq!(headers[0].0, "RateLimit-Policy");
+    /// # Ok::<(), libweir::Error>(())
+    /// ```
+    pub fn headers(&self, decision: &Decision, full: Duration) -> Vec<(String, String)> {
+        let full_ns = nanos(full);
+        // SAFETY: weir writes at most size bytes.
+        let write = |out, size| unsafe { sys::weir_plan_headers(self.raw(), &decision.0, full_ns, out, size) };
+        let lines = text_of(write);
+        let pairs = lines.lines().filter_map(|line| line.split_once(": "));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// How many limits it has, from 1 to 8.
+    pub fn limits(&self) -> usize {
+        // SAFETY: the plan was parsed.
+        usize::try_from(unsafe { sys::weir_plan_limits(self.raw()) }).unwrap_or(0)
+    }
+
+    /// The unit of a limit ("requests", "tokens"), by its index.
+    pub fn unit(&self, limit: usize) -> Option<String> {
+        let index = c_int::try_from(limit).ok()?;
+        let mut unit = [0u8; sys::WEIR_UNIT_SIZE];
+        // SAFETY: the buffer has the size that weir.h demands.
+        let known = unsafe { sys::weir_plan_unit(self.raw(), index, unit.as_mut_ptr().cast()) };
+        let bytes = unit.split(|byte| *byte == 0).next().unwrap_or_default();
+        known.then(|| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    pub(crate) fn raw(&self) -> *const sys::weir_plan {
+        &*self.0
+    }
+}
+
+impl FromStr for Plan {
+    type Err = Error;
+
+    fn from_str(limits: &str) -> Result<Plan, Error> {
+        Plan::new(limits)
+    }
+}
+
+/// The text with all defaults written out.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: weir writes at most size bytes.
+        f.write_str(&text_of(|out, size| unsafe { sys::weir_plan_text(self.raw(), out, size) }))
+    }
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan({self})")
+    }
+}
+
+/// One state under a plan with a clock of your own: no lock, no system call; for simulations and for state that you
+/// keep yourself.
+///
+/// ```
+/// use libweir::{Instant, State};
+/// let mut state = State::new("10/s burst=2".parse()?);
+/// let now = Instant::from_nanos(0);
+/// assert!(state.take(now, 2).allowed());
+/// assert_eq!(state.take(now, 1).retry(), Some(std::time::Duration::from_millis(100)));
+/// # Ok::<(), libweir::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct State {
+    plan: Plan,
+    words: Vec<u64>,
+}
+
+impl State {
+    /// All permits available.
+    pub fn new(plan: Plan) -> State {
+        // SAFETY: the plan was parsed.
+        let bytes = unsafe { sys::weir_state_size(plan.raw()) };
+        State { plan, words: vec![0; bytes.div_ceil(8)] }
+    }
+
+    /// Takes permits if they are available at that time.
+    pub fn take(&mut self, now: Instant, cost: u64) -> Decision {
+        self.reserve(now, cost, Duration::ZERO)
+    }
+
+    /// Takes permits that become available within that time.
+    pub fn reserve(&mut self, now: Instant, cost: u64, delay_max: Duration) -> Decision {
+        let (plan, state) = (self.plan.raw(), self.words.as_mut_ptr().cast());
+        // SAFETY: the state has the size that its plan demands.
+        Decision(unsafe { sys::weir_decide_within(plan, state, now.raw(), cost, nanos(delay_max)) })
+    }
+
+    /// Corrects a decision to the actual cost.
+    pub fn settle(&mut self, now: Instant, mut decision: Decision, actual: u64) {
+        let (plan, state) = (self.plan.raw(), self.words.as_mut_ptr().cast());
+        // SAFETY: as in reserve.
+        unsafe { sys::weir_decide_settle(plan, state, now.raw(), &mut decision.0, actual) }
+    }
+
+    /// The time from a decision until all permits are back.
+    pub fn full(&self, decision: &Decision) -> Duration {
+        // SAFETY: the plan was parsed.
+        Duration::from_nanos(unsafe { sys::weir_decide_full_ns(self.plan.raw(), &decision.0) })
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+//! The layer, around a service and in a server.
+#![cfg(feature = "tower")]
+#![allow(clippy::unwrap_used)]
+use http::{Request, Response, StatusCode};
+use libweir::tower::{too_many_requests, LimitLayer};
+use libweir::{Limiter, Table};
+use std::convert::Infallible;
+use tower::{Layer, Service, ServiceExt};
+
+async fn hello(_: Request<String>) -> Result<Response<String>, Infallible> {
+    Ok(Response::new("hello".to_owned()))
+}
+
+#[tokio::test]
+async fn answers_what_exceeds_the_limit() {
+    let limiter = Limiter::new("1/min burst=2").unwrap();
+    let layer = LimitLayer::new(move |_: &Request<String>| limiter.take(1), too_many_requests::<String>);
+    let mut service = layer.layer(tower::service_fn(hello));
+    for _ in 0..2 {
+        let answer = service.ready().await.unwrap().call(Request::new(String::new())).await.unwrap();
+        assert_eq!((answer.status(), answer.body().as_str()), (StatusCode::OK, "hello"));
+    }
+    let answer = service.ready().await.unwrap().call(Request::new(String::new())).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+    let retry: u64 = answer.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&retry));
+}
+
+#[tokio::test]
+async fn what_can_never_pass_has_no_retry_after() {
+    let limiter = Limiter::new("1/min burst=2").unwrap();
+    let layer = LimitLayer::new(move |_: &Request<String>| limiter.take(3), too_many_requests::<String>);
+    let answer = layer.layer(tower::service_fn(hello)).oneshot(Request::new(String::new())).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(answer.headers().get("retry-after").is_none());
+}
+
+#[tokio::test]
+async fn clones_share_the_limit() {
+    let table = Table::private(100).unwrap();
+    let plan = "1/h burst=50".parse().unwrap();
+    let layer = LimitLayer::new(
+        move |request: &Request<String>| table.take(&plan, request.body(), 1),
+        too_many_requests::<String>,
+    );
+    let service = layer.layer(tower::service_fn(hello));
+    let tasks = (0..100).map(|_| tokio::spawn(service.clone().oneshot(Request::new("alice".to_owned()))));
+    let mut passed = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        passed += u32::from(task.await.unwrap().unwrap().status() == StatusCode::OK);
+    }
+    assert_eq!(passed, 50);
+}
