@@ -71,14 +71,14 @@ class Decision {
     #at;
     #words;
     #halves;
-    #plan;
+    #source;
 
-    // The decision that is at this number of the page in use, by this plan.
-    constructor(at, plan) {
+    // The decision that is at this number of the page in use.  source: its plan, and what knows its reset.
+    constructor(at, source) {
         this.#at = at * WORDS;
         this.#words = words;
         this.#halves = halves;
-        this.#plan = plan;
+        this.#source = source;
     }
 
     get allowed() {
@@ -124,7 +124,7 @@ class Decision {
 
     // Until the limit has all permits again, if nobody takes any.
     get resetNs() {
-        return native.planFullNs(this.#plan(), this.raw);
+        return this.#source.fullNs(this.raw);
     }
 
     get resetMs() {
@@ -132,7 +132,7 @@ class Decision {
     }
 
     get plan() {
-        return this.#plan();
+        return this.#source.plan;
     }
 
     get raw() {
@@ -153,7 +153,7 @@ class Refused extends Error {
 // Headers for the client: RateLimit-Policy, RateLimit and, of a refusal, Retry-After.
 function headers(decision) {
     checkDecision(decision);
-    const lines = native.planHeaders(decision.plan, decision.raw).split('\r\n');
+    const lines = native.planHeaders(decision.plan, decision.raw, decision.resetNs).split('\r\n');
     return Object.fromEntries(lines.filter(Boolean).map((line) => line.split(': ')));
 }
 
@@ -215,7 +215,7 @@ function planOf(limit) {
 class Limiter {
     #handle;
     #pace;
-    #plan;
+    #source;
 
     // use: 'admit' (default), or 'pace' for work that makes up for lost time.
     constructor(limit, {use = 'admit'} = {}) {
@@ -226,19 +226,22 @@ class Limiter {
     }
 
     #remember(limit) {
-        const plan = native.planParse(limit, this.#pace);
-        this.#plan = () => plan;
+        const handle = this.#handle;
+        this.#source = {
+            plan: native.planParse(limit, this.#pace),
+            fullNs: (raw) => native.limiterFullNs(handle, raw),
+        };
     }
 
     #call(cost, how) {
         checkCost(cost);
         const at = place();
         native.limiterTake(this.#handle, at, cost, how);
-        return new Decision(at, this.#plan);
+        return new Decision(at, this.#source);
     }
 
     get limit() {
-        return native.planText(this.#plan());
+        return native.planText(this.#source.plan);
     }
 
     take(cost = 1) {
@@ -254,7 +257,7 @@ class Limiter {
         checkCost(cost);
         const at = place();
         native.limiterTakeAt(this.#handle, at, cost, BigInt(nowNs));
-        return new Decision(at, this.#plan);
+        return new Decision(at, this.#source);
     }
 
     peek(cost = 1) {
@@ -272,7 +275,7 @@ class Limiter {
         const latest = delayNs(maxMs);
         const at = place();
         native.limiterReserve(this.#handle, at, cost, latest);
-        return new Decision(at, this.#plan);
+        return new Decision(at, this.#source);
     }
 
     // Corrects a cost, once.
@@ -320,26 +323,26 @@ class Table {
         this.#handle = native.tableOpen(path, keys, limit === undefined ? undefined : planOf(limit));
     }
 
-    #planFor(limit) {
-        let plan = this.#fitting.get(limit);
-        if (plan === undefined) {
-            plan = planOf(limit);
-            native.tableFits(this.#handle, plan);
+    #sourceOf(limit) {
+        let source = this.#fitting.get(limit);
+        if (source === undefined) {
+            const plan = planOf(limit);
+            const handle = this.#handle;
+            native.tableFits(handle, plan);
+            source = {plan, fullNs: (raw) => native.tableFullNs(handle, raw, plan)};
             if (this.#fitting.size === PLANS_MAX) this.#fitting.clear();
-            const kept = plan;
-            plan = () => kept;
-            this.#fitting.set(limit, plan);
+            this.#fitting.set(limit, source);
         }
-        return plan;
+        return source;
     }
 
     #call(limit, key, cost, how) {
         checkKey(key);
         checkCost(cost);
-        const plan = this.#planFor(limit);
+        const source = this.#sourceOf(limit);
         const at = place();
-        native.tableTake(this.#handle, at, plan(), key, cost, how);
-        return new Decision(at, plan);
+        native.tableTake(this.#handle, at, source.plan, key, cost, how);
+        return new Decision(at, source);
     }
 
     take(limit, key, cost = 1) {
@@ -349,10 +352,10 @@ class Table {
     takeAt(limit, key, nowNs, cost = 1) {
         checkKey(key);
         checkCost(cost);
-        const plan = this.#planFor(limit);
+        const source = this.#sourceOf(limit);
         const at = place();
-        native.tableTakeAt(this.#handle, at, plan(), key, cost, BigInt(nowNs));
-        return new Decision(at, plan);
+        native.tableTakeAt(this.#handle, at, source.plan, key, cost, BigInt(nowNs));
+        return new Decision(at, source);
     }
 
     peek(limit, key, cost = 1) {
@@ -366,18 +369,18 @@ class Table {
     reserve(limit, key, cost = 1, {maxMs} = {}) {
         checkKey(key);
         checkCost(cost);
-        const plan = this.#planFor(limit);
+        const source = this.#sourceOf(limit);
         const latest = delayNs(maxMs);
         const at = place();
-        native.tableReserve(this.#handle, at, plan(), key, cost, latest);
-        return new Decision(at, plan);
+        native.tableReserve(this.#handle, at, source.plan, key, cost, latest);
+        return new Decision(at, source);
     }
 
     settle(limit, key, decision, actual) {
         checkKey(key);
         checkDecision(decision);
         checkCost(actual);
-        native.tableSettle(this.#handle, decision.raw, this.#planFor(limit)(), key, actual);
+        native.tableSettle(this.#handle, decision.raw, this.#sourceOf(limit).plan, key, actual);
     }
 
     wait(limit, key, cost = 1, {maxMs, signal} = {}) {
@@ -391,7 +394,7 @@ class Table {
     // All permits of the key are back.
     forget(limit, key) {
         checkKey(key);
-        native.tableForget(this.#handle, this.#planFor(limit)(), key);
+        native.tableForget(this.#handle, this.#sourceOf(limit).plan, key);
     }
 
     stats() {

@@ -176,7 +176,7 @@ places() # WORDS FILE
 }
 
 mkdir folder
-places 'folder: cannot be opened: it is a folder' folder
+places 'folder: cannot be opened: it is a directory' folder
 ln -s here link
 places 'link: cannot be opened: it is a symbolic link' link
 places 'nowhere/state: cannot be opened: no such file or directory' nowhere/state

@@ -120,7 +120,7 @@ not_read() # WORDS QUERY
     ends 2
     says err "$1"
 }
-not_read "cert /nowhere: there is no such file" "cert=/nowhere&key=$PWD/client.key"
+not_read "cert /nowhere: no such file" "cert=/nowhere&key=$PWD/client.key"
 not_read "key $PWD/both.key: it is not that of cert $PWD/client.crt" "cert=$PWD/client.crt&key=$PWD/both.key"
 not_read "cert $PWD/client.key: expected PEM that can be read: no start line" "cert=$PWD/client.key&key=$PWD/client.key"
 not_read "cacert $PWD/client.key: expected PEM that can be read: no certificate or crl found" "cacert=$PWD/client.key"

@@ -102,7 +102,7 @@ make_certificate fourth
 rm key.pem
 run 'no key' "$weir" serve weir.yaml
 ends 2
-says err "tls: key $room/key.pem: there is no such file"
+says err "tls: key $room/key.pem: no such file"
 cp third.pem key.pem
 run "another one's key" "$weir" serve weir.yaml
 ends 2
@@ -110,4 +110,4 @@ says err "tls: key $room/key.pem: it is not that of certificate $room/certificat
 rm certificate.pem
 run 'no certificate' "$weir" serve weir.yaml
 ends 2
-says err "tls: certificate $room/certificate.pem: there is no such file"
+says err "tls: certificate $room/certificate.pem: no such file"

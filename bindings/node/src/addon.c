@@ -88,6 +88,13 @@ static weir_key key_of(const struct call *call, int at, char shorter[KEY_SIZE], 
     return (weir_key){*longer, size};
 }
 
+static napi_value bigint(napi_env env, uint64_t value)
+{
+    napi_value result;
+    napi_create_bigint_uint64(env, value, &result);
+    return result;
+}
+
 static napi_value number(napi_env env, double value)
 {
     napi_value result;
@@ -180,25 +187,14 @@ static napi_value plan_text(napi_env env, napi_callback_info info)
     return string(env, out);
 }
 
+/* (plan, decision, its full_ns) */
 static napi_value plan_headers(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
-    const weir_plan *plan = external(&call, 0);
     const weir_decision *decision = decision_of(&call, 1);
     char out[TEXT_SIZE] = "";
-    if (plan != NULL && decision != NULL)
-        weir_plan_headers(plan, decision, weir_decide_full_ns(plan, decision), out, sizeof out);
+    if (decision != NULL) weir_plan_headers(external(&call, 0), decision, big(&call, 2), out, sizeof out);
     return string(env, out);
-}
-
-static napi_value plan_full_ns(napi_env env, napi_callback_info info)
-{
-    const struct call call = begin(env, info);
-    const weir_plan *plan = external(&call, 0);
-    const weir_decision *decision = decision_of(&call, 1);
-    napi_value result;
-    napi_create_bigint_uint64(env, plan && decision ? weir_decide_full_ns(plan, decision) : 0, &result);
-    return result;
 }
 
 /* ---- limiters ---- */
@@ -301,6 +297,15 @@ static napi_value limiter_settle(napi_env env, napi_callback_info info)
     return NULL;
 }
 
+/* (limiter, decision) */
+static napi_value limiter_full_ns(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    const weir_decision *decision = decision_of(&call, 1);
+    return limiter == NULL || decision == NULL ? NULL : bigint(env, weir_full_ns(limiter, decision));
+}
+
 static napi_value limiter_set_limit(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
@@ -337,6 +342,7 @@ static napi_value table_open(napi_env env, napi_callback_info info)
     char *path = type == napi_string ? text(&call, 0) : NULL;
     weir_table_options options = WEIR_TABLE_OPTIONS;
     options.path = path;
+    if (path == NULL) options.sharing = WEIR_PRIVATE;
     options.keys_max = whole(&call, 1);
     options.plan = external(&call, 2);
     struct table *table = calloc(1, sizeof *table);
@@ -440,6 +446,16 @@ static napi_value table_settle(napi_env env, napi_callback_info info)
     return NULL;
 }
 
+/* (table, decision, plan) */
+static napi_value table_full_ns(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    const weir_table *table = table_of(&call);
+    const weir_decision *decision = decision_of(&call, 1);
+    if (table == NULL || decision == NULL) return NULL;
+    return bigint(env, weir_table_full_ns(table, external(&call, 2), decision));
+}
+
 /* (table, plan, key) */
 static napi_value table_forget(napi_env env, napi_callback_info info)
 {
@@ -480,9 +496,7 @@ static napi_value table_stats(napi_env env, napi_callback_info info)
 static napi_value now_ns(napi_env env, napi_callback_info info)
 {
     (void)info;
-    napi_value result;
-    napi_create_bigint_uint64(env, weir_now().ns, &result);
-    return result;
+    return bigint(env, weir_now().ns);
 }
 
 /* (start of a decision in ns): the milliseconds until then. */
@@ -509,13 +523,13 @@ static napi_value init(napi_env env, napi_value exports)
         {"planParse", plan_parse},
         {"planText", plan_text},
         {"planHeaders", plan_headers},
-        {"planFullNs", plan_full_ns},
         {"limiterOpen", limiter_open},
         {"limiterClose", limiter_close},
         {"limiterTake", limiter_take},
         {"limiterTakeAt", limiter_take_at},
         {"limiterReserve", limiter_reserve},
         {"limiterSettle", limiter_settle},
+        {"limiterFullNs", limiter_full_ns},
         {"limiterSetLimit", limiter_set_limit},
         {"tableOpen", table_open},
         {"tableClose", table_close},
@@ -524,6 +538,7 @@ static napi_value init(napi_env env, napi_value exports)
         {"tableTakeAt", table_take_at},
         {"tableReserve", table_reserve},
         {"tableSettle", table_settle},
+        {"tableFullNs", table_full_ns},
         {"tableForget", table_forget},
         {"tableStats", table_stats},
         {"nowNs", now_ns},

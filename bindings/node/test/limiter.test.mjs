@@ -39,9 +39,9 @@ test('what a decision says', () => {
 });
 
 test('a decision keeps its numbers when thousands follow', () => {
-    const limiter = new Limiter('1/year burst=10000');
+    const limiter = new Limiter('1/h burst=3000');
     const decisions = Array.from({length: 3000}, () => limiter.take());
-    decisions.forEach((decision, i) => assert.equal(decision.remaining, 9999 - i));
+    decisions.forEach((decision, i) => assert.equal(decision.remaining, 2999 - i));
 });
 
 test('reserve, cancel, settle, charge, peek, some', () => {
@@ -58,7 +58,7 @@ test('reserve, cancel, settle, charge, peek, some', () => {
     const other = new Limiter('1/h burst=10');
     const guess = other.take(8);
     other.settle(guess, 3);
-    assert.equal(other.peek().remaining, 7);
+    assert.equal(other.peek(0).remaining, 7);
     other.charge(20);
     assert.equal(other.take().allowed, false);
 });
@@ -161,7 +161,7 @@ test('a file is shared with worker threads', async () => {
         const {parentPort, workerData} = require('node:worker_threads');
         const table = new Table({path: workerData, keys: 100});
         let passed = 0;
-        for (let i = 0; i < 1000; i++) passed += table.take('1/year burst=1500', 'k').allowed;
+        for (let i = 0; i < 1000; i++) passed += table.take('1/h burst=1500', 'k').allowed;
         parentPort.postMessage(passed);`;
     const passed = await Promise.all(
         [1, 2, 3].map(
