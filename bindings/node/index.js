@@ -289,7 +289,7 @@ class Limiter {
         this.settle(decision, 0);
     }
 
-    // Resolves when the work may start, in the order of the calls.
+    // Resolves when the work may start; starts are in the order of the calls.
     wait(cost = 1, {maxMs, signal} = {}) {
         return waitFor(
             () => this.reserve(cost, {maxMs}),

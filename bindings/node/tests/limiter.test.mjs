@@ -20,13 +20,14 @@ test('a limit is kept', () => {
 
 test('what a decision says', () => {
     const limiter = new Limiter('10/s burst=2');
-    const first = limiter.takeAt(second);
+    const now = nowNs() + second;
+    const first = limiter.takeAt(now);
     assert.ok(first instanceof Decision);
     assert.equal(first.remaining, 1);
     assert.equal(first.charged, 1);
     assert.equal(first.resetNs, 100_000_000n);
-    limiter.takeAt(second);
-    const refused = limiter.takeAt(second + 50_000_000n);
+    limiter.takeAt(now);
+    const refused = limiter.takeAt(now + 50_000_000n);
     assert.equal(refused.allowed, false);
     assert.equal(refused.retryNs, 50_000_000n);
     assert.equal(refused.retryMs, 50);
@@ -89,16 +90,16 @@ test('mistakes are said', () => {
     assert.throws(() => table.take('1/s', 'k'), /closed/);
 });
 
-test('wait: in order, never early', async () => {
+test('wait: starts are in the order of the calls, and never early', async () => {
     const limiter = new Limiter('1000/s burst=1');
-    const order = [];
-    const waits = Array.from({length: 30}, async (_, i) => {
-        const decision = await limiter.wait();
-        assert.ok(nowNs() >= decision.startNs);
-        order.push(i);
-    });
-    await Promise.all(waits);
-    assert.deepEqual(order, order.toSorted?.((a, b) => a - b) ?? order);
+    const starts = await Promise.all(
+        Array.from({length: 30}, async () => {
+            const decision = await limiter.wait();
+            assert.ok(nowNs() >= decision.startNs);
+            return decision.startNs;
+        }),
+    );
+    assert.ok(starts.every((start, i) => i === 0 || start > starts[i - 1]));
 });
 
 test('10,000 waiters: none early', async () => {
@@ -161,7 +162,7 @@ test('a file is shared with worker threads', async () => {
         const {parentPort, workerData} = require('node:worker_threads');
         const table = new Table({path: workerData, keys: 100});
         let passed = 0;
-        for (let i = 0; i < 1000; i++) passed += table.take('1/h burst=1500', 'k').allowed;
+        for (let i = 0; i < 1000; i++) passed += table.take('100/h burst=1500', 'k').allowed;
         parentPort.postMessage(passed);`;
     const passed = await Promise.all(
         [1, 2, 3].map(
