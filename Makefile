@@ -4,7 +4,8 @@ PREFIX ?= /usr/local
 BUILD ?= build
 DIR ?= test/vectors/peers
 
-.PHONY: build demo check test prove fuzz amalgamation dist deb image sbom bindings bench vectors rivals lint install uninstall clean help
+.PHONY: build demo check test prove fuzz amalgamation dist deb image sbom bindings \
+	bench vectors rivals lint install uninstall clean help
 build: ## build the command and the libraries into build/
 	tools/build
 

@@ -135,7 +135,7 @@ static void print_json_gaps(const char *name, const struct bench_wish *wish,
 static void print_one(const struct bench_wish *wish, uint64_t rate, uint64_t every, unsigned threads,
                       const struct paced *paced)
 {
-    printf("{\"rate_per_s\":%llu,\"threads\":%u,\"min_sleep_ns\":%llu", (unsigned long long)rate, threads,
+    printf("{\"rate_per_s\":%llu,\"threads\":%u,\"grain_ns\":%llu", (unsigned long long)rate, threads,
            (unsigned long long)wish->min_sleep_ns);
     bench_json_number(false, "operations", median(&paced->ours[PACE_OPERATIONS], wish), 0);
     bench_json_spread(false, "error_ppm", bench_spread(&paced->ours[PACE_ERROR_PPM], wish->rounds), 2);

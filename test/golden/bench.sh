@@ -78,7 +78,7 @@ ends 0
 silent err
 json out 'keys_unsorted == ["weir", "processors", "pace"]'
 json out '[.pace[] | [.rate_per_s, .threads]] == [[1000, 1], [1000, 2], [300000, 1], [300000, 2]]'
-json out '.pace | all(.min_sleep_ns == 100000 and .rounds == 3 and .cpu > 0 and .floor_cpu > 0)'
+json out '.pace | all(.grain_ns == 100000 and .rounds == 3 and .cpu > 0 and .floor_cpu > 0)'
 json out '[.pace[].operations] | max > 1'
 json out '.pace | all(.window_excess == 0 and .early == 0)'
 json out '[.pace[].error_ppm] | any(type == "number")'
