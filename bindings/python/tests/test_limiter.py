@@ -68,7 +68,7 @@ def test_errors_say_what_weir_says() -> None:
     with pytest.raises(libweir.LimitError, match="M is a million; a minute is min; for example 10/min") as error:
         libweir.Limiter("10/M")
     assert error.value.column == 4 and isinstance(error.value, ValueError)
-    with pytest.raises(libweir.TableError, match="there is no such file, or no such folder"):
+    with pytest.raises(libweir.TableError, match="no such file or directory"):
         libweir.Table("/nowhere/at/all")
     with pytest.raises(libweir.LimitError, match="only gcra"):
         libweir.Table(keys=100).take("5/s algorithm=sliding-log", "key")
