@@ -13,7 +13,7 @@ find_package(ZLIB)
 find_package(Python3 COMPONENTS Interpreter)
 
 foreach(label IN ITEMS unit property model vectors stress golden example tidy install bench page serve
-    engine clock compat no_memory)
+    engine clock compat bindings no_memory)
     add_custom_target(tests-${label})
 endforeach()
 add_custom_target(tests-check DEPENDS tests-unit tests-property tests-vectors tests-tidy)

@@ -175,6 +175,15 @@ else()
     weir_test(vectors self-test check sh "${test_dir}/vectors/self_test.sh" $<TARGET_FILE:weir-vectors>)
 endif()
 
+# ---- bindings: weir in other languages ----
+if(NOT WEIR_SANITIZE)
+    foreach(language IN ITEMS go node python rust)
+        weir_test(bindings ${language} test bash "${test_dir}/bindings/run.sh" "${PROJECT_SOURCE_DIR}" ${language}
+            quick)
+        set_tests_properties(bindings/${language} PROPERTIES PROCESSORS 2 TIMEOUT 900)
+    endforeach()
+endif()
+
 # ---- clock: the quick tests on a machine that seems to have been started 1 s ago, or 20 years ago ----
 if(TARGET weir_cli AND NOT WEIR_SANITIZE) # a sanitizer wants to be the first library
     add_library(clock-uptime MODULE "${test_dir}/clock/uptime.c")
