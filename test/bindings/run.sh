@@ -8,7 +8,8 @@ trap 'rm -rf "$folder"' EXIT
 "$1/bindings/$2/test" "$3" >"$folder/log" 2>&1
 status=$?
 if [ "$status" = 77 ]; then
-    skip_part "bindings/$2" "$(tail -n 1 "$folder/log")" "make bindings, with its tools and a network"
+    why=$(tail -n 1 "$folder/log" | sed -E 's/(skipped: |bindings\/[a-z]*: )//g; s/; cure:.*//')
+    skip_part "bindings/$2" "$why" 'make bindings, with its tools and a network'
 else
     tail -n 60 "$folder/log"
 fi
