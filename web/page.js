@@ -71,7 +71,7 @@ function spanText() {
 
 function drawHead() {
     const clients = data.key === null ? '' : ` of ${formCounted(data.clients, 'client')}`;
-    const by = data.key === null ? 'all requests together' : `clients are told apart by ${formText(data.key)}`;
+    const by = data.key === null ? 'all requests together' : `requests are grouped by ${formText(data.key)}`;
     const span = data.requests === 0 ? 'nothing was requested' : spanText();
     document.title = `weir replay: ${span}`;
     document.getElementById('head').append(
@@ -120,7 +120,7 @@ function delayFacts(limit) {
     if (limit.delayed === 0) return [fact('Delayed', '0')];
     return [fact('Delayed', formCount(limit.delayed), `(${formShare(limit.delayed, data.requests)})`),
         fact('Delay', formDuration(limit.delay_max_ns),
-            `at most; 99 of 100 up to ${formDuration(limit.delay_p99_ns)}`)];
+            `at most; p99 ${formDuration(limit.delay_p99_ns)}`)];
 }
 
 function clientFacts(limit) {
@@ -293,7 +293,7 @@ function drawHit(limit) {
 function drawBusiest() {
     const together = data.key === null;
     const heads = ['Most requests in any',
-        ...(together ? ['Requests'] : ['Median client', '99 of 100 at most', 'Busiest client', 'Who'])];
+        ...(together ? ['Requests'] : ['Median client', 'p99', 'Busiest client', 'Who'])];
     const counts = (busiest) => (together ? [busiest.max] : [busiest.p50, busiest.p99, busiest.max]);
     const row = (name, busiest) => element('tr', {}, element('th', { scope: 'row' }, name),
         counts(busiest).map((n) => element('td', {}, formCount(n))),

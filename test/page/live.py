@@ -136,7 +136,7 @@ def check_figures(browser, server, address):
     check('the readout', text(browser, '#section-overall .readout') == wanted, wanted)
     check('the fill', text(browser, '#fill-words') == f'{case.table["keys"]:,} of 1,000,000 keys in use')
     more = text(browser, '#fill-more')
-    check('what memory may be taken', 'at most 24 MiB of memory, taken as they come' in more, more)
+    check('what memory may be taken', 'At most 24 MiB of memory, allocated as keys come' in more, more)
     for one in case.limits:
         card = text(browser, f'[aria-labelledby="limit-{one["place"]}"]')
         total = one['allowed'] + one['denied']

@@ -47,7 +47,7 @@ function clockOf(unixMs) {
 
 // ---- tiles: how it goes now ----
 
-const tileNames = [['refused', 'Refused'], ['offered', 'Offered'], ['latency', 'Latency, 99 of 100'],
+const tileNames = [['refused', 'Refused'], ['offered', 'Offered'], ['latency', 'Latency, p99'],
     ['fill', 'Table'], ['connections', 'Connections']];
 
 function drawTiles() {
@@ -80,11 +80,11 @@ function updateTiles({ table, connections }) {
     const { p50, p99 } = latencyNow();
     sayTile('refused', `${formRate(denied / seconds)}/s`, `${formShare(denied, offered)} of what is offered`);
     sayTile('offered', `${formRate(offered / seconds)}/s`, `${formRate((offered - denied) / seconds)}/s allowed`);
-    if (p99 === 0) sayTile('latency', '–', 'nothing asked');
-    else sayTile('latency', formDuration(p99), `half below ${formDuration(p50)}`);
+    if (p99 === 0) sayTile('latency', '–', 'no requests');
+    else sayTile('latency', formDuration(p99), `p50 ${formDuration(p50)}`);
     sayTile('fill', formShare(table.keys, table.keys_max), `${formCounted(table.keys, 'key')} in use`);
     sayTile('connections', formCount(connections.open),
-        `${formCount(connections.cut)} cut, ${formCount(connections.refused)} turned away`);
+        `${formCount(connections.cut)} cut, ${formCount(connections.refused)} rejected`);
 }
 
 // ---- notes: what wants to be looked at ----
@@ -310,7 +310,7 @@ function drawOrder() {
 
 // ---- latency, fill, events ----
 
-const latencyNames = [['p50', 'half below'], ['p99', '99 of 100 below'], ['max', 'longest']];
+const latencyNames = [['p50', 'p50'], ['p99', 'p99'], ['max', 'max']];
 
 function latencyReadout() {
     const values = {};
@@ -341,10 +341,10 @@ function drawFill() {
 
 function fillMore(table) {
     const lost = table.displaced + table.full;
-    const words = [`Room for them: at most ${formBytes(table.bytes)} of memory, taken as they come`];
+    const words = [`At most ${formBytes(table.bytes)} of memory, allocated as keys come`];
     if (table.displaced > 0) words.push(`${formCounted(table.displaced, 'key')} lost their slot to another`);
     if (table.full > 0) words.push(`${formCounted(table.full, 'new key')} found no slot`);
-    return `${words.join('; ')}${lost === 0 ? '; no key was ever without a slot' : ''}.`;
+    return `${words.join('; ')}${lost === 0 ? '; no new key has found it full' : ''}.`;
 }
 
 function updateFill({ table }) {
@@ -434,10 +434,10 @@ function drawSections() {
         element('div', { class: 'two' }, drawLatency(),
             section('table', 'Table', drawFill(), plotPlace('Keys in use over time'))),
         section('limits', 'Limits', drawOrder(), element('div', { id: 'cards', class: 'few' }), drawRest()),
-        section('mistakes', 'Mistakes in requests',
-            element('p', { class: 'none', id: 'mistake-none' }, 'None that was noted.'),
+        section('mistakes', 'Invalid requests',
+            element('p', { class: 'none', id: 'mistake-none' }, 'None.'),
             element('ol', { id: 'mistake-list', class: 'told' })),
-        section('events', 'Events', element('p', { class: 'none', id: 'event-none' }, 'Nothing to tell.'),
+        section('events', 'Events', element('p', { class: 'none', id: 'event-none' }, 'None.'),
             element('ol', { id: 'event-list', class: 'told' }))];
 }
 
