@@ -215,7 +215,7 @@ static void cut(void *sender, struct session *session, struct slice slice)
 static void cut_on_the_way(void **state)
 {
     (void)state;
-    needs_receipts("unit/turn: cut_on_the_way");
+    needs_receipts("unit/batch: cut_on_the_way");
     struct rig *rig = rig_open();
     struct batch *batch = &rig->batch;
     unsigned sends = 0;
@@ -291,7 +291,7 @@ static void policy_of_the_turn(void **state)
 static void shadow(void **state)
 {
     (void)state;
-    needs_receipts("unit/turn: shadow");
+    needs_receipts("unit/batch: shadow");
     struct rig *rig = rig_open();
     rig_send(rig, "WEIR.LIMIT SET api 1/h\r\n");
     assert_non_null(rig->service.policy);
