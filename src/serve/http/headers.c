@@ -56,7 +56,7 @@ static void policy_call(struct bytes *out, const struct limit *limit)
     char text[QUOTA_MAX];
     struct writer writer = {text, sizeof text, 0};
     quota_write_policy(&writer, limit);
-    bytes_text(out, text);
+    bytes_add(out, (struct slice){text, writer.length});
 }
 
 /* ---- what is left ---- */
@@ -115,7 +115,7 @@ static void left_call(struct bytes *out, const struct batch *batch, const struct
     struct writer writer = {text, sizeof text, 0};
     left.all |= untold;
     quota_write_left(&writer, &left);
-    bytes_text(out, text);
+    bytes_add(out, (struct slice){text, writer.length});
 }
 
 /* ---- the headers ---- */
