@@ -39,12 +39,13 @@ static inline bool slice_is(struct slice slice, struct slice other)
 /* The same but for capital letters of ASCII. */
 static inline bool slice_is_alike(struct slice slice, struct slice other)
 {
-    bool same = slice.size == other.size;
-    for (size_t i = 0; same && i < slice.size; i++) {
-        const char a = slice.bytes[i], b = other.bytes[i];
-        same = a == b || ((a ^ b) == ('a' ^ 'A') && (a | ('a' ^ 'A')) >= 'a' && (a | ('a' ^ 'A')) <= 'z');
+    if (slice.size != other.size) return false;
+    for (size_t i = 0; i < slice.size; i++) {
+        if (slice.bytes[i] == other.bytes[i]) continue;
+        const char small = (char)(slice.bytes[i] | ('a' ^ 'A'));
+        if (small != (other.bytes[i] | ('a' ^ 'A')) || small < 'a' || small > 'z') return false;
     }
-    return same;
+    return true;
 }
 
 static inline bool slice_begins(struct slice slice, struct slice start)
