@@ -230,10 +230,15 @@ sys.stdout.buffer.write(shown)
 sys.exit(child.wait())
 END
 what='the live line'
-run "$what" python3 terminal.py "$weir" pace 1000/s -j 2 -- sh -c 'sleep 0.1' <in
-ends 0
-if ! grep -qaE ' commands?  1000/s asked, [0-9.]+/s; [0-9]+ starts missed; [0-2] of 2 busy  late p99 ' out; then
-    fail 'there is none'
+if ! python3 -c 'import pty; pty.openpty()' 2>pty; then
+    skip_part "golden/pace_commands: $what" "no terminal can be had here: $(tail -n 1 pty)" \
+        'mount -t devpts devpts /dev/pts'
+else
+    run "$what" python3 terminal.py "$weir" pace 1000/s -j 2 -- sh -c 'sleep 0.1' <in
+    ends 0
+    if ! grep -qaE ' commands?  1000/s asked, [0-9.]+/s; [0-9]+ starts missed; [0-2] of 2 busy  late p99 ' out; then
+        fail 'there is none'
+    fi
 fi
 
 for number in 9 15; do
