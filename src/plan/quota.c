@@ -18,7 +18,7 @@
 #define QUOTA_SECOND_NS UINT64_C(1000000000)
 #define INTEGER_MAX UINT64_C(999999999999999) /* 15 digits are all that an Integer of structured fields has */
 
-static uint64_t whole_seconds(uint64_t ns)
+uint64_t quota_seconds(uint64_t ns)
 {
     return ns / QUOTA_SECOND_NS + (ns % QUOTA_SECOND_NS != 0);
 }
@@ -39,7 +39,7 @@ static struct quota quota_of(const struct limit *limit)
 {
     uint64_t permits, period_ns;
     rate_of(limit, &permits, &period_ns);
-    const uint64_t seconds = whole_seconds(period_ns);
+    const uint64_t seconds = quota_seconds(period_ns);
     if (seconds * QUOTA_SECOND_NS == period_ns) return (struct quota){permits, seconds};
     return (struct quota){multiply_divide_floor(permits, seconds * QUOTA_SECOND_NS, period_ns), seconds};
 }
@@ -84,12 +84,11 @@ void quota_write_policy(struct writer *writer, const struct limit *limit)
 void quota_write_left(struct writer *writer, const struct quota_left *left)
 {
     integer(writer, ";r=", left->permits);
-    if (!left->all) integer(writer, ";t=", most(whole_seconds(left->wait_ns), 1));
+    if (!left->all) integer(writer, ";t=", most(quota_seconds(left->wait_ns), 1));
 }
 
 /* ---- the public function ---- */
 
-/* Names have no byte that would need a "\" in a string of structured fields. */
 static void write_name(struct writer *writer, const struct plan *plan, uint32_t limit)
 {
     write_text(writer, "\"default");
@@ -124,7 +123,7 @@ size_t weir_plan_headers(const weir_plan *plan, const weir_decision *decision, u
     write_name(&writer, inside, decision->limit);
     quota_write_left(&writer, &left);
     if (decision->verdict == WEIR_DENY)
-        integer(&writer, "\r\nRetry-After: ", most(whole_seconds(decision->retry_ns), 1));
+        integer(&writer, "\r\nRetry-After: ", most(quota_seconds(decision->retry_ns), 1));
     write_text(&writer, "\r\n");
     return writer.length;
 }

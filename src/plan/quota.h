@@ -16,6 +16,9 @@ struct quota_left {
 /* Of a limit with an interval (plan.h): from how long it takes until all is back follows when one more is. */
 struct quota_left quota_left_of(const struct limit *limit, uint64_t remaining, uint64_t full_ns);
 
+/* Rounded up. */
+uint64_t quota_seconds(uint64_t ns);
+
 /* What passes at once after a rest. */
 uint64_t quota_at_once(const struct limit *limit);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
    One batch of a worker's loop: all that arrived is read into a queue, one reading of the clock serves all of
-   it, all decisions are made as one group, and each session's answers leave in one piece.
+   it, all decisions are made together, and each session's answers leave in one piece.
 
        bytes -> handle_bytes -> resp/commands.c / http/routes.c -> batch_take ... batch_end -> answers -> send
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Word.c's trade, decide, settle and fast path with one mistake each, for the model checker to find.
+   word.c's trade, decide, settle and fast path with one mistake each, for the model checker to find.
 
    See planted_lease.c. */
 #ifndef WEIR_TEST_PLANTED_LEASE_H

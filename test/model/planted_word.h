@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Word.c's functions with one mistake each, for the model checker to find.
+   word.c's functions with one mistake each, for the model checker to find.
 
    See planted_word.c. */
 #ifndef WEIR_TEST_PLANTED_WORD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Num.h against num_portable.h, and both against answers known by hand.
+   num.h against num_portable.h, and both against answers known by hand.
 
    Every operation on every pair of edge values, then on random triples. */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Limit_req in weir's words: its own spelling, and a bucket without a brim to read an excess from.
+   limit_req in weir's words: its own spelling, and a bucket without a brim to read an excess from.
 
    Where its clock is behind the last request nginx stands still, for up to a minute, and weir is asked at the time of
    that one; from before that nginx begins anew, as if one ms had passed.

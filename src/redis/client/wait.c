@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Weir_engine_batch: questions begun, waited for by ppoll, and answered.
+   weir_engine_batch: questions begun, waited for by ppoll, and answered.
 
    Returns at the deadline at the latest. */
 #include <time.h>

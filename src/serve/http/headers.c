@@ -17,13 +17,6 @@
 #include "plan/plan.h"
 #include "plan/quota.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-
-static uint64_t whole_seconds(uint64_t ns)
-{
-    return ns / SECOND_NS + (ns % SECOND_NS != 0);
-}
-
 /* ---- Retry-After ---- */
 
 /* The jitter is a hash: it needs no state, and a test with its own clock knows it.  It hides nothing, so its secret is
@@ -33,7 +26,7 @@ uint64_t headers_retry_s(uint64_t retry_ns, struct slice key, uint64_t now_ns)
     static const struct secret known = {{0, 0}};
     const uint64_t share = hash_key(&known, key.bytes, key.size, now_ns) >> 32; /* of a tenth, in 2^-32 */
     const uint64_t later_ns = multiply_shift_floor(retry_ns / 10, share, 32);
-    return most(whole_seconds(add_saturating(retry_ns, later_ns)), 1);
+    return most(quota_seconds(add_saturating(retry_ns, later_ns)), 1);
 }
 
 /* ---- writing ---- */
@@ -51,7 +44,7 @@ static void policy_name(struct bytes *out, const struct call *call, int limit, i
     bytes_byte(out, '"');
 }
 
-static void policy_call(struct bytes *out, const struct limit *limit)
+static void policy_parameters(struct bytes *out, const struct limit *limit)
 {
     char text[QUOTA_MAX];
     struct writer writer = {text, sizeof text, 0};
@@ -106,8 +99,8 @@ static struct quota_left left_of(const struct batch *batch, const struct call *c
     return call->under.is_shared ? left_of_shared(call, decision) : left_by_asking(batch, call, limit);
 }
 
-static void left_call(struct bytes *out, const struct batch *batch, const struct call *call,
-                      const weir_decision *decision, int limit)
+static void left_parameters(struct bytes *out, const struct batch *batch, const struct call *call,
+                            const weir_decision *decision, int limit)
 {
     struct quota_left left = left_of(batch, call, decision, limit);
     const bool untold = !headers_ask_table(call) && decision->verdict == WEIR_NEVER; /* of which the state is */
@@ -132,8 +125,8 @@ static void list(struct bytes *out, const char *name, const struct batch *batch,
         bytes_text(out, before);
         before = ", ";
         policy_name(out, call, i, (int)plan->count);
-        if (decision == NULL) policy_call(out, &plan->limit[i]);
-        else left_call(out, batch, call, decision, i);
+        if (decision == NULL) policy_parameters(out, &plan->limit[i]);
+        else left_parameters(out, batch, call, decision, i);
     }
     if (before != name) bytes_text(out, "\r\n");
 }
@@ -153,5 +146,5 @@ void headers_x(struct bytes *out, const struct batch *batch, const struct call *
     const uint64_t full_ns = decide_full_ns(batch, call, decision);
     http_add_number(out, "X-RateLimit-Limit", quota_at_once(limit));
     http_add_number(out, "X-RateLimit-Remaining", decision->remaining);
-    http_add_number(out, "X-RateLimit-Reset", whole_seconds(full_ns));
+    http_add_number(out, "X-RateLimit-Reset", quota_seconds(full_ns));
 }

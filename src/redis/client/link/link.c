@@ -5,7 +5,7 @@
           ^__________|____________|__________|            one for each command sent, the oldest first
 
    A server that was too late for a batch still answers.  The caller has gone by then: its replies are read and dropped,
-   each in its endpoint, so that the next ones are taken for what they are.
+   each in its place, so that the next ones are taken for what they are.
 
    Never waits; a reader that meets more than LINK_REPLY_MAX bytes, or more answers than questions, breaks the
    connection; each address of a server is tried before it counts as unreachable. */
