@@ -88,7 +88,7 @@ static PyType_Slot plan_slots[] = {{Py_tp_doc, "Plan(limits, use='admit'): a lim
                                    {Py_tp_dealloc, binding_dealloc},
                                    {Py_tp_methods, plan_methods},
                                    {Py_tp_getset, plan_fields},
-                                 {Py_tp_repr, plan_repr},
+                                   {Py_tp_repr, plan_repr},
                                    {0}};
 PyType_Spec plan_spec = {"libweir.Plan", sizeof(struct plan), 0, Py_TPFLAGS_DEFAULT, plan_slots};
 

@@ -88,7 +88,8 @@ static PyObject *limiter_take_at(FAST)
     PyObject *given[2] = {NULL};
     struct limiter *self = (struct limiter *)object;
     uint64_t cost = 1, now_ns;
-    if (!binding_arguments(args, count, kwnames, names, 1, given) || !binding_u64("now_ns", given[0], &now_ns)) return NULL;
+    if (!binding_arguments(args, count, kwnames, names, 1, given) || !binding_u64("now_ns", given[0], &now_ns))
+        return NULL;
     if (given[1] != NULL && !binding_u64("cost", given[1], &cost)) return NULL;
     return of_limiter(self, weir_take_at(self->limiter, (weir_instant){now_ns}, cost));
 }
@@ -112,7 +113,8 @@ static PyObject *limiter_settle(FAST)
     struct limiter *self = (struct limiter *)object;
     weir_decision *decision;
     uint64_t actual;
-    if (!binding_arguments(args, count, kwnames, names, 2, given) || !binding_u64("actual", given[1], &actual)) return NULL;
+    if (!binding_arguments(args, count, kwnames, names, 2, given) || !binding_u64("actual", given[1], &actual))
+        return NULL;
     if ((decision = binding_decision(self->state, given[0], self)) == NULL) return NULL;
     weir_settle(self->limiter, decision, actual);
     Py_RETURN_NONE;

@@ -222,7 +222,8 @@ static PyObject *table_settle(FAST)
     PyObject *given[4] = {NULL};
     struct table *self = (struct table *)object;
     struct ask ask = {.verb = SETTLE};
-    if (!binding_arguments(args, count, kwnames, names, 4, given) || !binding_u64("actual", given[3], &ask.cost)) return NULL;
+    if (!binding_arguments(args, count, kwnames, names, 4, given) || !binding_u64("actual", given[3], &ask.cost))
+        return NULL;
     struct plan *plan = plan_for(self, given[0]);
     weir_decision *decision = plan == NULL ? NULL : binding_decision(self->state, given[2], self);
     if (decision == NULL || !to_key(given[1], &ask.key)) return NULL;

@@ -99,7 +99,8 @@ def test_what_is_wrong_is_named() -> None:
     table: Any = libweir.Table(keys=100)
     limiter: Any = libweir.Limiter("10/s")
     pace: Any = libweir.pace
-    assert (repr(limiter), repr(limiter.plan)) == ("<Limiter 10/s burst=10 algorithm=gcra>", f"<Plan {limiter.plan.text}>")
+    assert repr(limiter) == "<Limiter 10/s burst=10 algorithm=gcra>"
+    assert repr(limiter.plan) == "<Plan 10/s burst=10 algorithm=gcra>"
     assert repr(table.limiter("10/s", "a")) == "<Keyed 10/s 'a'>"
     for call, what in (
         (lambda: limiter.take("1"), r"cost: expected an int, not <class 'str'>"),
