@@ -161,6 +161,9 @@ def test_table(tmp_path: pathlib.Path) -> None:
     call = same.take(limit="3/h", key="user:42", cost=1)
     assert table.take(libweir.Plan("3/h"), "user:42").verdict == "deny"
     assert table.take("3/h", "user:43").allowed and table.take("3/h", "").allowed
+    long = "k" * 10**6
+    assert table.take("1/h", long) and not table.take("1/h", long) and table.take("1/h", long + "k")
+    assert table.take("3/h", "huge", 2**64 - 1).verdict == "never" and table.peek("3/h", "huge", 0).remaining == 3
     same.cancel("3/h", "user:42", call)
     assert table.peek("3/h", "user:42").allowed
     table.forget("3/h", "user:42")
