@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-package compare
+// What a call costs: libweir beside golang.org/x/time/rate and go.uber.org/ratelimit, in one run, as lines of
+// cost<TAB>SETTING<TAB>WHO<TAB>NS.
+//
+// The contenders take turns, 9 rounds each, and the median round counts. It is the processor's time: that of the clock
+// on the wall is also what others on the machine take.
+package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 
 	uber "go.uber.org/ratelimit"
@@ -16,7 +22,7 @@ import (
 )
 
 const (
-	calls  = 300_000
+	calls  = 200_000
 	rounds = 9
 )
 
@@ -25,7 +31,6 @@ type contender struct {
 	work func(calls int)
 }
 
-// The processor's time: that of the clock on the wall is also what others on the machine take.
 func used() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -48,20 +53,16 @@ func round(goroutines int, work func(int)) float64 {
 	return float64(used()-before) / float64(calls*goroutines)
 }
 
-// They take turns, and the median round counts.
-func compare(what string, goroutines int, contenders []contender) {
+func compare(setting string, goroutines int, contenders []contender) {
 	times := make([][]float64, len(contenders))
 	for range rounds {
 		for i, c := range contenders {
 			times[i] = append(times[i], round(goroutines, c.work))
 		}
 	}
-	for i := range times {
-		slices.Sort(times[i])
-	}
 	for i, c := range contenders {
-		fmt.Printf("%-26s %-34s %7.1f ns   %6.2f\n", what, c.name, times[i][rounds/2],
-			times[i][rounds/2]/times[0][rounds/2])
+		slices.Sort(times[i])
+		fmt.Printf("cost\t%s\t%s\t%.1f\n", setting, c.name, times[i][rounds/2])
 	}
 }
 
@@ -73,36 +74,47 @@ func repeat(call func()) func(int) {
 	}
 }
 
-func direct(what string, perSecond float64, burst, goroutines int) {
+func oneLimit(setting string, perSecond float64, burst, goroutines int) {
 	peer, ours := rate.NewLimiter(rate.Limit(perSecond), burst), libweir.NewLimiter(libweir.Limit(perSecond), burst)
 	leased := libweir.NewLimiter(libweir.Limit(perSecond), burst)
 	now := time.Now()
 	all := []contender{
-		{"x/time/rate Allow", repeat(func() { peer.Allow() })},
 		{"libweir Allow", repeat(func() { ours.Allow() })},
-		{"x/time/rate AllowN(now, 1)", repeat(func() { peer.AllowN(now, 1) })},
 		{"libweir AllowN(now, 1)", repeat(func() { ours.AllowN(now, 1) })},
-		{"libweir, a lease of 64", func(calls int) {
+		{"libweir Lease(64).Allow", func(calls int) {
 			lease := leased.Lease(64)
 			defer lease.Close()
 			repeat(func() { lease.Allow() })(calls)
 		}},
-		{"a call of C that does nothing", repeat(callNothing)},
+		{"x/time/rate Allow", repeat(func() { peer.Allow() })},
+		{"x/time/rate AllowN(now, 1)", repeat(func() { peer.AllowN(now, 1) })},
 	}
-	if burst > 1 {
+	if burst > 1 { // it only waits
 		pacer := uber.New(int(perSecond))
-		all = append(all, contender{"uber Take", repeat(func() { pacer.Take() })})
+		all = append(all, contender{"uber ratelimit Take", repeat(func() { pacer.Take() })})
 	}
-	compare(what, goroutines, all)
+	compare(setting, goroutines, append(all,
+		contender{"floor: an empty cgo call", repeat(callNothing)},
+		contender{"floor: time.Now", repeat(func() { time.Now() })}))
 }
 
-func keyed(t *testing.T) {
+func manyKeys() error {
 	const count = 10_000
-	table, err := libweir.OpenTable(libweir.TableOptions{Path: t.TempDir() + "/table.weir", Keys: 2 * count})
+	folder, err := os.MkdirTemp("", "libweir-bench")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	defer table.Close()
+	defer os.RemoveAll(folder)
+	private, err := libweir.OpenTable(libweir.TableOptions{Keys: 2 * count})
+	if err != nil {
+		return err
+	}
+	defer private.Close()
+	shared, err := libweir.OpenTable(libweir.TableOptions{Path: filepath.Join(folder, "table.weir"), Keys: 2 * count})
+	if err != nil {
+		return err
+	}
+	defer shared.Close()
 	plan := libweir.MustParse("1000000/s")
 	keys := make([]string, count)
 	for i := range keys {
@@ -118,8 +130,9 @@ func keyed(t *testing.T) {
 			}
 		}
 	}
-	compare("10,000 keys", 1, []contender{
-		{"map of x/time/rate, with a mutex", each(func(key string) {
+	compare("one process, 10,000 keys", 1, []contender{
+		{"libweir Table.Take", each(func(key string) { private.Take(plan, key, 1) })},
+		{"x/time/rate in a map with a mutex", each(func(key string) {
 			mutex.Lock()
 			limiter := limiters[key]
 			if limiter == nil {
@@ -129,21 +142,25 @@ func keyed(t *testing.T) {
 			mutex.Unlock()
 			limiter.Allow()
 		})},
-		{"libweir Table.Take, shared file", each(func(key string) { table.Take(plan, key, 1) })},
+	})
+	compare("shared by processes, 10,000 keys", 1, []contender{
+		{"libweir Table.Take", each(func(key string) { shared.Take(plan, key, 1) })},
 		{"libweir Table.TakeBatch of 64", func(calls int) {
 			for i := 0; i+64 <= calls; i += 64 {
 				at := i % (count - 64)
-				table.TakeBatch(plan, keys[at:at+64], 1, decisions)
+				shared.TakeBatch(plan, keys[at:at+64], 1, decisions)
 			}
 		}},
 	})
+	return nil
 }
 
-func TestCompare(t *testing.T) {
-	fmt.Printf("%-26s %-34s %10s   of the first's time\n", "", "", "CPU")
-	for _, goroutines := range []int{1, 2} {
-		direct(fmt.Sprintf("passes, %d goroutine(s)", goroutines), 1e9, 1e9, goroutines)
-		direct(fmt.Sprintf("refused, %d goroutine(s)", goroutines), 0.001, 1, goroutines)
+func main() {
+	oneLimit("one process", 1e9, 1e9, 1)
+	oneLimit("one process, 2 goroutines", 1e9, 1e9, 2)
+	oneLimit("one process, refused", 0.001, 1, 1)
+	if err := manyKeys(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	keyed(t)
 }
