@@ -31,6 +31,9 @@ func main() {
 		log.Fatal(err)
 	}
 	plan, err := libweir.Parse(text)
+	if err == nil {
+		err = table.Fits(plan) // a table refuses what it cannot enforce
+	}
 	if err != nil {
 		log.Fatal(err)
 	}

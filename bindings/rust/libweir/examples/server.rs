@@ -27,6 +27,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let table = Table::shared(file, 100_000)?;
     let plan: Plan = limit.parse()?;
+    table.fits(&plan)?; // a table refuses what it cannot enforce
     let limit = LimitLayer::new(move |request: &Request| by_address(&table, &plan, request), too_many_requests::<Body>);
 
     let app = Router::new().route("/", get(|| async { "hello\n" })).layer(limit);
