@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# passes DOOR WHO COMMAND...: of a limit of 100, how many calls 8 server processes let through until each of them refuses.
+# passes DOOR WHO COMMAND...: of a limit of 100, how many calls 8 server processes let through until each refuses.
 # COMMAND starts a server that prints "listening on ADDRESS:PORT"; each has a client of its own.  Prints
 # passed<TAB>DOOR<TAB>WHO<TAB>100<TAB>PASSED.  The passes of Rust and of Go read this file.
 folder=$(mktemp -d)

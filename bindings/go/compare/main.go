@@ -3,12 +3,13 @@
 // What a call costs: libweir beside golang.org/x/time/rate and go.uber.org/ratelimit, in one run, as lines of
 // cost<TAB>SETTING<TAB>WHO<TAB>NS.
 //
-// The contenders take turns, 9 rounds each, and the median round counts. It is the processor's time: that of the clock
-// on the wall is also what others on the machine take.
+// The contenders take turns, and the least of 9 rounds counts. It is the processor's time, of one goroutine: two that
+// contend for a limit cost what the machine and its other work make of them.
 package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,30 +40,17 @@ func used() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-func round(goroutines int, work func(int)) float64 {
-	var group sync.WaitGroup
-	before := used()
-	for range goroutines {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			work(calls)
-		}()
-	}
-	group.Wait()
-	return float64(used()-before) / float64(calls*goroutines)
-}
-
-func compare(setting string, goroutines int, contenders []contender) {
-	times := make([][]float64, len(contenders))
+func compare(setting string, contenders []contender) {
+	least := slices.Repeat([]time.Duration{math.MaxInt64}, len(contenders))
 	for range rounds {
 		for i, c := range contenders {
-			times[i] = append(times[i], round(goroutines, c.work))
+			before := used()
+			c.work(calls)
+			least[i] = min(least[i], used()-before)
 		}
 	}
 	for i, c := range contenders {
-		slices.Sort(times[i])
-		fmt.Printf("cost\t%s\t%s\t%.1f\n", setting, c.name, times[i][rounds/2])
+		fmt.Printf("cost\t%s\t%s\t%.1f\n", setting, c.name, float64(least[i])/calls)
 	}
 }
 
@@ -74,7 +62,7 @@ func repeat(call func()) func(int) {
 	}
 }
 
-func oneLimit(setting string, perSecond float64, burst, goroutines int) {
+func oneLimit(setting string, perSecond float64, burst int) {
 	peer, ours := rate.NewLimiter(rate.Limit(perSecond), burst), libweir.NewLimiter(libweir.Limit(perSecond), burst)
 	leased := libweir.NewLimiter(libweir.Limit(perSecond), burst)
 	now := time.Now()
@@ -93,7 +81,7 @@ func oneLimit(setting string, perSecond float64, burst, goroutines int) {
 		pacer := uber.New(int(perSecond))
 		all = append(all, contender{"uber ratelimit Take", repeat(func() { pacer.Take() })})
 	}
-	compare(setting, goroutines, append(all,
+	compare(setting, append(all,
 		contender{"floor: an empty cgo call", repeat(callNothing)},
 		contender{"floor: time.Now", repeat(func() { time.Now() })}))
 }
@@ -130,7 +118,7 @@ func manyKeys() error {
 			}
 		}
 	}
-	compare("one process, 10,000 keys", 1, []contender{
+	compare("one process, 10,000 keys", []contender{
 		{"libweir Table.Take", each(func(key string) { private.Take(plan, key, 1) })},
 		{"x/time/rate in a map with a mutex", each(func(key string) {
 			mutex.Lock()
@@ -143,7 +131,7 @@ func manyKeys() error {
 			limiter.Allow()
 		})},
 	})
-	compare("shared by processes, 10,000 keys", 1, []contender{
+	compare("shared by processes, 10,000 keys", []contender{
 		{"libweir Table.Take", each(func(key string) { shared.Take(plan, key, 1) })},
 		{"libweir Table.TakeBatch of 64", func(calls int) {
 			for i := 0; i+64 <= calls; i += 64 {
@@ -156,9 +144,8 @@ func manyKeys() error {
 }
 
 func main() {
-	oneLimit("one process", 1e9, 1e9, 1)
-	oneLimit("one process, 2 goroutines", 1e9, 1e9, 2)
-	oneLimit("one process, refused", 0.001, 1, 1)
+	oneLimit("one process", 1e9, 1e9)
+	oneLimit("one process, refused", 0.001, 1)
 	if err := manyKeys(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
