@@ -150,7 +150,7 @@ test('a table: keys, bytes, long keys, forget', () => {
 
 test('a table keeps other algorithms when it is told', () => {
     const limit = '2/h algorithm=sliding-log';
-    const table = new Table({keys: 100, limit});
+    const table = new Table({keys: 100, plan: limit});
     assert.deepEqual([1, 2, 3].map(() => table.take(limit, 'k').allowed), [true, true, false]);
 });
 
