@@ -4,12 +4,12 @@
 'use strict';
 
 const {inspect} = require('node:util');
+const {FOREVER} = require('./arguments.js');
 const native = require('./native.js');
 
 const PAGE = 256; // decisions
 const WORDS = 8; // of a decision (weir.h), 64 bits each
 const VERDICTS = ['', 'allow', 'deny', 'never', 'stopped'];
-const FOREVER = 2n ** 64n - 1n;
 
 function pageOf(buffer) {
     return {words: new BigUint64Array(buffer), halves: new Uint32Array(buffer)};
@@ -133,4 +133,4 @@ function headers(decision) {
     return Object.fromEntries(lines.filter(Boolean).map((line) => line.split(': ')));
 }
 
-module.exports = {Decision, FOREVER, checkDecision, copyOf, headers, place, rawOf};
+module.exports = {Decision, checkDecision, copyOf, headers, place, rawOf};

@@ -17,6 +17,7 @@
 // An error of a store is passed on by express-rate-limit, or lets the request pass with passOnStoreError.
 'use strict';
 
+const {checkOptions} = require('./arguments.js');
 const {copyOf} = require('./decision.js');
 const {Table} = require('./index.js');
 
@@ -30,8 +31,10 @@ class WeirStore {
     #limit;
     #last = new Map(); // of a key: its last decision
 
-    constructor({prefix = '', ...options} = {}) {
-        this.#options = {keys: 100_000, ...options};
+    constructor(options = {}) {
+        checkOptions(options, 'path', 'keys', 'prefix', 'mode', 'whenFull');
+        const {prefix = '', ...ofTable} = options;
+        this.#options = {keys: 100_000, ...ofTable};
         this.prefix = prefix;
     }
 

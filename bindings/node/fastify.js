@@ -4,10 +4,13 @@
 //     fastify.addHook('onRequest', limit('10/s burst=20', new Table({path: '/run/app.weir'})))
 'use strict';
 
+const {checkOptions} = require('./arguments.js');
 const {headers} = require('./index.js');
 
 // key(request): who is limited; undefined lets the request pass.
-function limit(text, table, {key = (request) => request.ip, cost = 1} = {}) {
+function limit(text, table, options = {}) {
+    checkOptions(options, 'key', 'cost');
+    const {key = (request) => request.ip, cost = 1} = options;
     table.peek(text, '', cost); // what is wrong is told now
     return function onRequest(request, reply, done) {
         const name = key(request);

@@ -2,65 +2,15 @@
 // Rate limits for Node: of a process (Limiter), or of all processes of a machine with a state for each key (Table).
 'use strict';
 
-const {setMaxListeners} = require('node:events');
 const {inspect} = require('node:util');
-const {Decision, FOREVER, checkDecision, headers, place, rawOf} = require('./decision.js');
+const {checkCost, checkKey, checkLimit, checkOptions, checkText, checkWhole, delayNs, oneOf, timeNs} =
+    require('./arguments.js');
+const {Decision, checkDecision, headers, place, rawOf} = require('./decision.js');
 const native = require('./native.js');
 
 const TIMER_MAX_MS = 2 ** 31 - 1;
 const PLANS_MAX = 1000;
 const [TAKE, TAKE_SOME, CHARGE, PEEK, TAKE_AT, RESERVE] = [0, 1, 2, 3, 4, 5]; // as in addon.c
-
-// ---- arguments ----
-
-function checkWhole(value, least, what) {
-    if (Number.isSafeInteger(value) && value >= least) return;
-    throw new RangeError(`expected ${what}: a whole number from ${least} up, not ${inspect(value)}`);
-}
-
-function checkCost(cost) {
-    checkWhole(cost, 0, 'a cost');
-}
-
-function checkText(text, what) {
-    if (typeof text === 'string' && !text.includes('\0')) return;
-    throw new TypeError(`expected ${what}, not ${inspect(text)}`);
-}
-
-function checkLimit(limit) {
-    checkText(limit, "a limit, for example '10/s burst=20'");
-}
-
-function checkKey(key) {
-    if (typeof key === 'string' || key instanceof Uint8Array) return;
-    throw new TypeError(`expected a key: a string or bytes, not ${inspect(key)}`);
-}
-
-// A name that is misspelt would be a limit that is not there.
-function checkOptions(options, ...names) {
-    const expected = `expected options {${names.join(', ')}}`;
-    if (typeof options !== 'object' || options === null) throw new TypeError(`${expected}, not ${inspect(options)}`);
-    const unknown = Object.keys(options).find((name) => !names.includes(name));
-    if (unknown !== undefined) throw new TypeError(`${expected}, not ${unknown}`);
-}
-
-function timeNs(now) {
-    if (typeof now === 'bigint' && now >= 0n && now <= FOREVER) return now;
-    checkWhole(now, 0, 'a time in ns, as nowNs() returns it');
-    return BigInt(now);
-}
-
-function delayNs(maxMs) {
-    if (maxMs === undefined || maxMs === Infinity) return FOREVER;
-    if (typeof maxMs === 'number' && maxMs >= 0) return BigInt(Math.floor(Math.min(maxMs * 1e6, 1.8e19)));
-    throw new RangeError(`expected maxMs: milliseconds from 0 up, not ${inspect(maxMs)}`);
-}
-
-function oneOf(value, names, what) {
-    const index = names.indexOf(value);
-    if (index >= 0) return index;
-    throw new RangeError(`expected ${what}: ${names.join(', ')}, not ${inspect(value)}`);
-}
 
 // ---- waiting ----
 
@@ -75,27 +25,38 @@ class Refused extends Error {
     }
 }
 
+const waiting = new WeakMap(); // by signal: what stops each of its waiters
+
+// One listener a signal, which stops the newest first: a reservation with others behind it is not given back.
+function onAbort(signal, stop) {
+    let stops = waiting.get(signal);
+    if (stops === undefined) {
+        stops = new Set();
+        waiting.set(signal, stops);
+        signal.addEventListener('abort', () => [...stops].reverse().forEach((each) => each()), {once: true});
+    }
+    stops.add(stop);
+    return () => stops.delete(stop);
+}
+
 // Until the start of a reservation.  One timer, which never ends early: Node's may, by a part of a millisecond.
 function untilStart(decision, signal) {
     return new Promise((resolve, reject) => {
         let timer;
+        const stop = () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+        };
+        const forget = signal && onAbort(signal, stop);
         const look = () => {
             const left = native.untilMs(decision.startNs);
             if (left > 0) {
                 timer = setTimeout(look, Math.min(Math.ceil(left), TIMER_MAX_MS));
             } else {
-                signal?.removeEventListener('abort', stop);
+                forget?.();
                 resolve();
             }
         };
-        const stop = () => {
-            clearTimeout(timer);
-            reject(signal.reason);
-        };
-        if (signal !== undefined) {
-            setMaxListeners(0, signal); // one signal may end thousands of waiters; each takes its listener away
-            signal.addEventListener('abort', stop, {once: true});
-        }
         look();
     });
 }
