@@ -18,7 +18,8 @@ function run(command) {
 
 function writeSources() {
     const tree = existsSync(`${__dirname}/../../tools/amalgamation`);
-    if (tree && (what !== 'install' || !existsSync(`${__dirname}/weir/weir.c`))) run('../../tools/amalgamation weir && cp ../../LICENSE weir/');
+    if (!tree || (what === 'install' && existsSync(`${__dirname}/weir/weir.c`))) return;
+    run('../../tools/amalgamation weir && cp ../../LICENSE weir/');
 }
 
 function loads() {

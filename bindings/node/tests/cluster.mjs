@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A server of WORKERS processes, in which everybody may send LIMIT requests a day: by DOOR, of WHO (libweir or its
-// peer, as its own README has it, with its default store).  Prints its port when all listen; a worker that is killed is replaced.
+// peer, as its own README has it, with its default store).  Prints its port when all listen; replaces workers that are
+// killed.
 import cluster from 'node:cluster';
 import {createServer} from 'node:http';
 import fastifyRateLimit from '@fastify/rate-limit';
@@ -59,6 +60,10 @@ if (cluster.isPrimary) {
     cluster.on('exit', (_, status, signal) => {
         if (signal !== 'SIGKILL') process.exit(1);
         cluster.fork();
+    });
+    process.on('SIGTERM', () => {
+        for (const worker of Object.values(cluster.workers)) worker.process.kill('SIGKILL');
+        process.exit();
     });
     for (let i = 0; i < Number(WORKERS); i++) cluster.fork();
 } else {

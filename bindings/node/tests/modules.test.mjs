@@ -15,7 +15,8 @@ function run(file, text) {
 const use = `
 console.log(new Limiter('1/h').take().allowed, new Table({keys: 10}).take('1/h', 'k').allowed, version,
     typeof WeirStore, typeof limit);`;
-const expected = `true true ${JSON.parse(readFileSync('node_modules/libweir/package.json')).version} function function\n`;
+const {version} = JSON.parse(readFileSync('node_modules/libweir/package.json'));
+const expected = `true true ${version} function function\n`;
 
 test('CommonJS', () => {
     const text = `

@@ -29,7 +29,9 @@ test('a cluster of four, workers killed: exactly 500 pass', () =>
     }));
 
 for (const door of Object.keys(peers))
-    test(`8 processes behind ${door}: exactly 100 pass`, async () => assert.equal(await passed(door, 'libweir', 100), 100));
+    test(`8 processes behind ${door}: exactly 100 pass`, async () => {
+        assert.equal(await passed(door, 'libweir', 100), 100);
+    });
 
 test('express-rate-limit gives failed requests back', async () => {
     const app = express();
