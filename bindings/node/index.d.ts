@@ -51,9 +51,12 @@ export interface WaitOptions extends ReserveOptions {
     signal?: AbortSignal;
 }
 
+/** manual, in tests, is 0 until setTime; coarse and ticker are cheaper than system, some ms behind. */
+export type Clock = 'system' | 'coarse' | 'ticker' | 'manual' | 'tsc';
+
 /** A limit of this process.  Errors of a limit's text have its `column`. */
 export class Limiter {
-    constructor(limit: string, options?: {use?: 'admit' | 'pace'});
+    constructor(limit: string, options?: {use?: 'admit' | 'pace'; clock?: Clock});
     /** With all defaults written out. */
     readonly limit: string;
     take(cost?: number): Decision;
@@ -66,6 +69,8 @@ export class Limiter {
     cancel(decision: Decision): void;
     wait(cost?: number, options?: WaitOptions): Promise<Decision>;
     setLimit(limit: string, options?: {carry?: 'keep' | 'scale' | 'reset'}): void;
+    /** Of a manual clock; waiters are not woken. */
+    setTime(nowNs: bigint | number): void;
     close(): void;
 }
 

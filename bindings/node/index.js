@@ -89,17 +89,21 @@ async function waitFor(reserve, cancel, options) {
 
 // ---- limiters ----
 
+const CLOCKS = ['system', 'coarse', 'ticker', 'manual', 'tsc'];
+
 class Limiter {
     #handle;
     #pace;
     #source;
 
-    // use: 'admit' (default), or 'pace' for work that makes up for lost time.
+    // use: 'admit' (default), or 'pace' for work that makes up for lost time.  clock: 'manual', in tests, is 0 until
+    // setTime.
     constructor(limit, options = {}) {
         checkLimit(limit);
-        checkOptions(options, 'use');
+        checkOptions(options, 'use', 'clock');
+        const clock = oneOf(options.clock ?? 'system', CLOCKS, 'clock');
         this.#pace = oneOf(options.use ?? 'admit', ['admit', 'pace'], 'use');
-        this.#handle = native.limiterOpen(limit, this.#pace);
+        this.#handle = native.limiterOpen(limit, this.#pace, clock);
         this.#remember(limit);
     }
 
@@ -173,6 +177,10 @@ class Limiter {
         const carry = oneOf(options.carry ?? 'keep', ['keep', 'scale', 'reset'], 'carry');
         native.limiterSetLimit(this.#handle, limit, carry);
         if (limit !== 'pause') this.#remember(limit);
+    }
+
+    setTime(nowNs) {
+        native.limiterSetTime(this.#handle, timeNs(nowNs));
     }
 
     close() {

@@ -231,6 +231,7 @@ static napi_value limiter_open(napi_env env, napi_callback_info info)
     weir_options options = WEIR_OPTIONS;
     weir_error error = {.message = "no memory"};
     options.use = whole(&call, 1) != 0 ? WEIR_PACE : WEIR_ADMIT;
+    options.clock = (weir_clock)whole(&call, 2);
     if (limits == NULL || limiter == NULL || weir_open(&limiter->limiter, limits, &options, &error) != 0) {
         free(limits);
         free(limiter);
@@ -309,6 +310,15 @@ static napi_value limiter_set_limit(napi_env env, napi_callback_info info)
     const int status = weir_set_limit(limiter, limits, (weir_carry)whole(&call, 2), &error);
     free(limits);
     return status == 0 ? NULL : fail(env, &error);
+}
+
+/* (limiter, now) */
+static napi_value limiter_set_time(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter != NULL) weir_manual_set(limiter, (weir_instant){big(&call, 1)});
+    return NULL;
 }
 
 /* ---- tables ---- */
@@ -496,6 +506,7 @@ static napi_value init(napi_env env, napi_value exports)
         {"limiterSettle", limiter_settle},
         {"limiterFullNs", limiter_full_ns},
         {"limiterSetLimit", limiter_set_limit},
+        {"limiterSetTime", limiter_set_time},
         {"tableOpen", table_open},
         {"tableClose", table_close},
         {"tableFits", table_fits},
