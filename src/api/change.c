@@ -152,6 +152,7 @@ static void pause_limiter(weir_limiter *limiter)
     const uint64_t now_ns = most(limiter_now_ns(limiter), 1);
     if (!limiter_paused(limiter)) atom_store(&limiter->paused_at_ns, now_ns);
     atom_store(&limiter->clock_ends_ns, 0);
+    word_slow_down(&limiter->word);
     atom_store(&limiter->knows, 0);
     host_unlock(&limiter->mutex);
     host_event_signal(&limiter->event);

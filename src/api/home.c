@@ -15,10 +15,7 @@ enum { WAITING_MAX = 1 << 22 };
 
 static bool word_is_open(const weir_limiter *limiter)
 {
-    const struct word_seen seen = word_see(&limiter->word);
-    union rule_words copy;
-    copy.word[RULE_KIND] = atom_load(&seen.rule[RULE_KIND]);
-    return copy.rule.algorithm != ALGORITHM_ELSEWHERE;
+    return !word_is_closed(atom_load_acquire(&limiter->word.value));
 }
 
 static bool log_is_home(const weir_limiter *limiter)
@@ -37,9 +34,8 @@ void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content 
     for (;;) {
         struct cell_content of_word = {.count = 1};
         uint64_t value;
-        word_read(&limiter->word, &of_word.rule[0], &value);
+        const bool here = word_read(&limiter->word, &of_word.rule[0], &value);
         of_word.state = &value;
-        const bool here = of_word.rule[0].algorithm != ALGORITHM_ELSEWHERE;
         if (here) look(&of_word, context);
         if (here || cell_look(&limiter->cell, look, context) || log_is_home(limiter)) return;
         host_yield();

@@ -320,7 +320,8 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
     const uint64_t now_ns = limiter_now_ns(limiter);
     const unsigned slot = host_slot_known();
     if (cost == 1 && holder->size == 0 && holder->want < SLICE_LEAST && slot < HOST_SLOTS &&
-        limiter_is_plain(limiter, now_ns) && limiter_refuses(limiter, now_ns, &limiter->tally[slot])) {
+        !limiter_stopped(limiter) &&
+        limiter_refuses(limiter, word_see(&limiter->word), now_ns, &limiter->tally[slot])) {
         return word_denied(&limiter->tally[slot].note, now_ns);
     }
     return ask_at(lease, now_ns, cost);

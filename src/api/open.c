@@ -56,7 +56,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
         return failed;
     }
     host_mutex_open(&limiter->mutex);
-    word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
+    word_make(&limiter->word);
     cell_open(&limiter->cell, &limiter->word.out, host_yield);
     limiter->home = HOME_CELL; /* which is empty */
     host_lock(&limiter->mutex);

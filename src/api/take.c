@@ -157,27 +157,20 @@ static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, ui
     return decision;
 }
 
-/* A function of its own, so that a refusal saves no registers. */
-static __attribute__((noinline)) weir_decision grant_fast(weir_limiter *limiter, uint64_t now_ns, uint64_t cost,
-                                                          struct tally *tally)
-{
-    const struct word_seen seen = word_see(&limiter->word);
-    struct granted granted;
-    if (!word_grant(&limiter->word, &seen, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost);
-    tally_add(&tally->allowed, true, 1);
-    tally_add(&tally->granted, true, cost);
-    return word_granted(&granted, now_ns, cost);
-}
-
 /* The fast path.  It builds the decision in the caller's memory: to copy it there would cost as much as the
    compare-and-swap.  A thread that has no index yet takes the slow path, which assigns one. */
 static ATOM_INLINE weir_decision take_fast(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const unsigned slot = host_slot_known();
-    if (slot >= HOST_SLOTS || !limiter_is_plain(limiter, now_ns)) return take_at(limiter, now_ns, cost);
+    struct granted granted;
+    if (slot >= HOST_SLOTS || limiter_stopped(limiter)) return take_at(limiter, now_ns, cost);
     struct tally *tally = &limiter->tally[slot];
-    const bool refused = cost == 1 && limiter_refuses(limiter, now_ns, tally);
-    return refused ? word_denied(&tally->note, now_ns) : grant_fast(limiter, now_ns, cost, tally);
+    const uint64_t raw = word_see(&limiter->word);
+    if (cost == 1 && limiter_refuses(limiter, raw, now_ns, tally)) return word_denied(&tally->note, now_ns);
+    if (!word_grant(&limiter->word, raw, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost);
+    tally_add(&tally->allowed, true, 1);
+    tally_add(&tally->granted, true, cost);
+    return word_granted(&granted, now_ns, cost);
 }
 
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
@@ -185,9 +178,17 @@ weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cos
     return take_fast(limiter, now.ns, cost);
 }
 
+/* A function of its own, so that the others need no room for a question. */
+static __attribute__((noinline)) weir_decision take_unread(weir_limiter *limiter, uint64_t cost)
+{
+    return ask_at_last_reading(limiter, &(struct ask){.cost = cost});
+}
+
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
-    if (atom_load(&limiter->knows) != 0) return ask_at_last_reading(limiter, &(struct ask){.cost = cost});
+    uint64_t now_ns;
+    if (atom_load(&limiter->knows) != 0) return take_unread(limiter, cost);
+    if (limiter->clock == WEIR_CLOCK_TSC && host_tsc_fresh(&now_ns)) return take_fast(limiter, now_ns, cost);
     return take_fast(limiter, limiter_now_ns(limiter), cost);
 }
 

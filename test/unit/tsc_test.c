@@ -377,7 +377,8 @@ static void test_child_of_a_check(void **state)
     begin_learned(&clock, 2596098);
     atomic_store(&clock.lock, 1);
     clock.base.tsc += 999999999;
-    atomic_store(&clock.line[(clock.numbers + 1) & 1].ns, 3);
+    atomic_store(&clock.number, clock.numbers += 2);
+    atomic_store(&clock.line.ns, 3);
     world.forks = 1;
     pass(2 * HOST_TSC_CHECK_NS);
     assert_in_range(read_for(&clock, 20 * MS, 10000), 0, 100);
