@@ -164,14 +164,6 @@ static inline bool limiter_stopped(const weir_limiter *limiter)
     return atom_load(&limiter->stopped) != 0;
 }
 
-/* True if one permit is refused by the thread's note in its tally; then that is counted too. */
-static inline bool limiter_refuses(const weir_limiter *limiter, uint64_t raw, uint64_t now_ns, struct tally *tally)
-{
-    if (!word_denies(&limiter->word, raw, now_ns, &tally->note)) return false;
-    tally_add(&tally->denied, true, 1);
-    return true;
-}
-
 /* ---- change.c ---- */
 
 /* True if this text of a limit means a pause. */

@@ -225,7 +225,7 @@ static bool kernel_uses_it(void)
 
 struct host_tsc host_tsc_process;
 static pthread_once_t tsc_once = PTHREAD_ONCE_INIT;
-HOST_THREAD_LOCAL uint64_t host_tsc_last_ns;
+HOST_THREAD_LOCAL struct host_tsc_told host_tsc_told;
 
 static void look_at_processor(void)
 {
@@ -236,13 +236,15 @@ static __attribute__((noinline)) uint64_t now_of_process(void)
 {
     static const struct host_tsc_source source = {counter_unordered, counter_ordered, host_now_ns, host_forks};
     pthread_once(&tsc_once, look_at_processor);
-    return host_tsc_now(&host_tsc_process, &source, &host_tsc_last_ns);
+    return host_tsc_now(&host_tsc_process, &source, &host_tsc_told.last_ns);
 }
 
 uint64_t host_tsc_now_ns(void)
 {
     uint64_t ns;
-    return host_tsc_fresh(&ns) ? ns : now_of_process();
+    if (!host_tsc_fresh(&ns)) ns = now_of_process();
+    host_tsc_compare_next();
+    return ns;
 }
 
 bool host_tsc_answers(void)

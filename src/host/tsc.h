@@ -122,9 +122,16 @@ uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *sour
 
 /* ---- without a call ---- */
 
-/* Only host_tsc_fresh() uses these: a call would cost more than what it does. */
+/* What a thread has read.  A reading is not compared with the one before it, which is still on its way to memory: that
+   would take as long as all the rest. */
+struct host_tsc_told {
+    uint64_t last_ns;
+    uint64_t below_ns; /* fresh readings are above this one: not from a line, or the last one that was to be compared */
+};
+
+/* Only the functions below use these: a call would cost more than what they do. */
 extern struct host_tsc host_tsc_process __attribute__((visibility("hidden")));
-extern HOST_THREAD_LOCAL uint64_t host_tsc_last_ns __attribute__((visibility("hidden")));
+extern HOST_THREAD_LOCAL struct host_tsc_told host_tsc_told __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)
 #define HOST_TSC_COUNT() __builtin_ia32_rdtsc()
@@ -138,9 +145,16 @@ static inline bool host_tsc_fresh(uint64_t *ns)
 {
     const uint64_t number = host_tsc_load(&host_tsc_process.number);
     if (!(number & 1) || host_tsc_at(&host_tsc_process, number, HOST_TSC_COUNT(), ns) != HOST_TSC_FRESH) return false;
-    if (*ns <= host_tsc_last_ns) return false;
-    host_tsc_last_ns = *ns;
+    if (*ns <= host_tsc_told.below_ns) return false;
+    host_tsc_told.last_ns = *ns;
     return true;
+}
+
+/* The next reading of this thread is compared with the last one; host_tsc_now_ns() compares all.  The counter may have
+   stopped. */
+static inline void host_tsc_compare_next(void)
+{
+    host_tsc_told.below_ns = host_tsc_told.last_ns;
 }
 
 #endif

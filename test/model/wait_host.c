@@ -22,7 +22,7 @@ HOST_THREAD_LOCAL unsigned host_slot_plus_1;
 
 /* No line is ever in force. */
 struct host_tsc host_tsc_process;
-HOST_THREAD_LOCAL uint64_t host_tsc_last_ns;
+HOST_THREAD_LOCAL struct host_tsc_told host_tsc_told;
 
 /* ---- for the scenes ---- */
 
