@@ -320,7 +320,7 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
     const uint64_t now_ns = limiter_now_ns(limiter);
     const unsigned slot = host_slot_known();
     const bool may = cost == 1 && holder->size == 0 && holder->want < SLICE_LEAST && slot < HOST_SLOTS;
-    if (!may || limiter_stopped(limiter)) return ask_at(lease, now_ns, cost);
+    if (!may) return ask_at(lease, now_ns, cost);
     struct tally *tally = &limiter->tally[slot];
     if (!word_denies(&limiter->word, word_see(&limiter->word), now_ns, &tally->note))
         return ask_at(lease, now_ns, cost);

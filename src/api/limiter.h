@@ -29,6 +29,9 @@ enum { AHEAD_NS = 4000 };
 /* All napping threads together are woken this often, each after at least the minimum sleep. */
 enum { WAKES_IN_A_MIN_SLEEP = 2 };
 
+/* The state may decide without the clock that a call passes. */
+enum { WAY_UNREAD = WEIR_CLOCK_TSC + 1 };
+
 /* Each is written by one thread, so that counting writes nothing shared; the last one is shared by threads without an
    index, which note nothing. */
 struct tally {
@@ -84,7 +87,7 @@ struct weir_limiter {
     _Alignas(SHARE_LINE) weir_clock clock;
     weir_use use;
     struct host_ticker *ticker;
-    struct atom knows; /* 1: its state may decide without the clock that a call passes */
+    struct atom way; /* in which weir_take gets the time: a weir_clock, or WAY_UNREAD */
     struct atom stopped;
     struct atom clock_ends_ns;  /* when the limit's clock has to be set again */
     struct atom counts_refused; /* 1: refusals change the state, so none may be made on the way to a wait */

@@ -91,6 +91,8 @@ void weir_close(weir_limiter *limiter)
 void weir_stop(weir_limiter *limiter)
 {
     atom_store_release(&limiter->stopped, 1);
+    atom_fence_full(); /* a change that does not see the stop opens the word before it is slowed down, see home_open */
+    word_slow_down(&limiter->word);
     host_event_signal(&limiter->event);
 }
 

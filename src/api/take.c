@@ -139,7 +139,7 @@ static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
 static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
 {
     weir_decision decision;
-    const bool may = atom_load(&limiter->knows) != 0 && !limiter_stopped(limiter);
+    const bool may = atom_load(&limiter->way) == WAY_UNREAD && !limiter_stopped(limiter);
     if (may && cell_decide_unread(&limiter->cell, ask, &decision)) {
         limiter_count(limiter, &decision);
         return decision;
@@ -172,7 +172,7 @@ static ATOM_INLINE weir_decision take_fast(weir_limiter *limiter, uint64_t now_n
 {
     const unsigned slot = host_slot_known();
     struct granted granted;
-    if (slot >= HOST_SLOTS || limiter_stopped(limiter)) return take_at(limiter, now_ns, cost);
+    if (slot >= HOST_SLOTS) return take_at(limiter, now_ns, cost);
     struct tally *tally = &limiter->tally[slot];
     const uint64_t raw = word_see(&limiter->word);
     if (cost == 1 && word_denies(&limiter->word, raw, now_ns, &tally->note)) {
@@ -198,9 +198,10 @@ static __attribute__((noinline)) weir_decision take_unread(weir_limiter *limiter
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
+    const uint64_t way = atom_load(&limiter->way);
     uint64_t now_ns;
-    if (atom_load(&limiter->knows) != 0) return take_unread(limiter, cost);
-    if (limiter->clock == WEIR_CLOCK_TSC && host_tsc_fresh(&now_ns)) return take_fast(limiter, now_ns, cost, true);
+    if (way == WEIR_CLOCK_TSC && host_tsc_fresh(&now_ns)) return take_fast(limiter, now_ns, cost, true);
+    if (way == WAY_UNREAD) return take_unread(limiter, cost);
     return take_fast(limiter, limiter_now_ns(limiter), cost, false);
 }
 

@@ -58,14 +58,14 @@ static void store_fast(struct word *word, const struct rule *rule)
     struct word_fast *fast = &word->fast;
     const bool gcra = rule->algorithm == ALGORITHM_GCRA;
     const unsigned up = (64 - rule->shift) & 63;
-    atom_store_release(&fast->kind, (uint64_t)rule->generation << 32 | (rule->scale & 63));
+    atom_store_release(&fast->kind, (uint64_t)(rule->scale & 63) << 32 | rule->generation);
     atom_store_release(&fast->anchor_ns, rule->anchor_ns);
     atom_store_release(&fast->anchor_tick, rule->anchor_tick);
     atom_store_release(&fast->whole, up == 0 ? 0 : rule->multiplier >> (64 - up));
     atom_store_release(&fast->fraction, rule->multiplier << up);
     atom_store_release(&fast->burst, rule->burst);
     atom_store_release(&fast->permits, permits_floor(rule, rule->burst));
-    atom_store_release(&fast->near_ns, gcra ? subtract_to_zero(near_ns_of(rule), 1) : 0);
+    atom_store_release(&fast->near_ns, gcra ? near_ns_of(rule) : 0);
 }
 
 /* Contention costs less when losers back off; the first failure is often chance.  On two cores this gains a factor of

@@ -16,11 +16,11 @@
 /* What the fast path reads of a rule by gcra, computed in advance, see word_fast.h.  near_ns is 0 for every other rule,
    and while all calls have to take the slow path. */
 struct word_fast {
-    struct atom near_ns; /* above the ns since anchor_ns, less one, for which all this is right */
+    struct atom near_ns; /* for so long after anchor_ns all this is right */
     struct atom anchor_ns, anchor_tick;
     struct atom whole, fraction; /* ticks per ns, and what is beyond them in 2^-64 */
     struct atom burst, permits;  /* in ticks, and in whole permits */
-    struct atom kind;            /* generation:32 | .. | scale:6, where a shift wants it */
+    struct atom kind;            /* scale:32 | generation:32 */
 };
 
 /*      line 0          line 1          line 2          line 3

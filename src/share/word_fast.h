@@ -32,9 +32,9 @@ static inline weir_decision word_granted(const struct granted *granted, uint64_t
     return (weir_decision){.verdict = WEIR_ALLOW,
                            .start = {now_ns},
                            .end = granted->end,
-                           .remaining = granted->left >> (granted->kind & 63),
+                           .remaining = granted->left >> (granted->kind >> 32),
                            .charged = cost,
-                           .reserved = granted->kind >> 32};
+                           .reserved = (uint32_t)granted->kind};
 }
 
 /* Every field is named, also those that are 0: otherwise all are zeroed first, and some written twice. */
@@ -69,7 +69,7 @@ static inline uint64_t word_see(const struct word *word)
 static inline bool word_denies(const struct word *word, uint64_t raw, uint64_t now_ns, const struct note *note)
 {
     if (raw != note->value || now_ns >= note->passes_ns) return false;
-    return atom_load_acquire(&word->fast.near_ns) != 0 && atom_load(&word->fast.kind) >> 32 == note->generation;
+    return atom_load_acquire(&word->fast.near_ns) != 0 && (uint32_t)atom_load(&word->fast.kind) == note->generation;
 }
 
 /* False: not known, and nothing done.  No sum overflows: near_ns sees to that. */
@@ -78,11 +78,11 @@ static inline bool word_grant(struct word *word, uint64_t raw, uint64_t now_ns, 
     const struct word_fast *fast = &word->fast;
     const uint64_t elapsed_ns = now_ns - atom_load(&fast->anchor_ns);
     if ((int64_t)raw <= 0 || atom_load_acquire(&word->out) != 0) return false; /* closed, or never used */
-    if (elapsed_ns - 1 >= atom_load(&fast->near_ns) || cost - 1 >= atom_load(&fast->permits)) return false;
+    if (elapsed_ns >= atom_load(&fast->near_ns) || cost - 1 >= atom_load(&fast->permits)) return false;
     const uint64_t beyond = multiply_shift_floor(elapsed_ns, atom_load(&fast->fraction), 64);
     const uint64_t now = elapsed_ns * atom_load(&fast->whole) + beyond + atom_load(&fast->anchor_tick);
     const uint64_t kind = atom_load(&fast->kind);
-    const uint64_t drained = most(raw, now) + (cost << (kind & 63)), latest = now + atom_load(&fast->burst);
+    const uint64_t drained = most(raw, now) + (cost << (kind >> 32)), latest = now + atom_load(&fast->burst);
     if (drained > latest) return false;
     *granted = (struct granted){drained, latest - drained, kind};
     return atom_swap(&word->value, &raw, drained);

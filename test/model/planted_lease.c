@@ -156,7 +156,7 @@ bool planted_grant_beside_leases(struct word *word, uint64_t raw, uint64_t now_n
     if (word_value(raw) == 0) return false;
     const uint64_t drained = gcra_drained_after(&rule, word_value(raw), now, ticks_of(&rule, cost));
     if (!gcra_passes(&rule, now, drained)) return false;
-    *granted = (struct granted){drained, gcra_room(&rule, now, drained), (uint64_t)rule.generation << 32 | rule.scale};
+    *granted = (struct granted){drained, gcra_room(&rule, now, drained), (uint64_t)rule.scale << 32 | rule.generation};
     return atom_swap(&word->value, &raw, drained);
 }
 

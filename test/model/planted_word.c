@@ -110,6 +110,6 @@ bool planted_grant_read_twice(struct word *word, uint64_t seen, uint64_t now_ns,
     if (algorithm_of(&rule)->offer(&rule, &value, now, ticks_of(&rule, cost), 0).start != now) return false;
     const struct taken taken =
         algorithm_of(&rule)->commit(&rule, &value, (struct offer){now, now}, ticks_of(&rule, cost));
-    *granted = (struct granted){taken.end, taken.room, (uint64_t)rule.generation << 32 | rule.scale};
+    *granted = (struct granted){taken.end, taken.room, (uint64_t)rule.scale << 32 | rule.generation};
     return atom_swap(&word->value, &raw, value);
 }
