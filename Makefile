@@ -65,6 +65,7 @@ vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 
 rivals: ## measure the others beside weir: those whose tools are here
 	bench/rivals/run
+	bench/bindings
 	bench/serve/run
 	bench/stall/run
 

@@ -180,7 +180,9 @@ if(NOT WEIR_SANITIZE)
     foreach(language IN ITEMS go node python rust)
         weir_test(bindings ${language} test bash "${test_dir}/bindings/run.sh" "${PROJECT_SOURCE_DIR}" ${language}
             quick)
-        set_tests_properties(bindings/${language} PROPERTIES PROCESSORS 2 TIMEOUT 900)
+        weir_test(bindings ${language}-all prove bash "${test_dir}/bindings/run.sh" "${PROJECT_SOURCE_DIR}" ${language}
+            all)
+        set_tests_properties(bindings/${language} bindings/${language}-all PROPERTIES PROCESSORS 2 TIMEOUT 900)
     endforeach()
 endif()
 

@@ -65,6 +65,12 @@ for page in "${pages[@]}"; do
         grep -vE '^(https?|mailto):' | sort -u)
 done
 
+# ---- bindings: `weir` is another's package on PyPI, npm and in the Rust registry ----
+others='(pip3? install|npm (install|i|add)|yarn add|pnpm add|cargo (add|install)) +(-[a-zA-Z-]+ +)*weir([^a-z./-]|$)'
+while read -r found; do wrong "$found: that installs another's package; ours is libweir"; done < <(
+    grep -rnE --exclude-dir=node_modules --exclude-dir=target -- "$others" "${pages[@]}" doc/man bindings examples \
+        src/cli)
+
 # ---- prose: no tables, no examples, nothing that a program has filled in ----
 for page in "${pages[@]}"; do
     if [ "$page" = CHANGELOG.md ]; then continue; fi

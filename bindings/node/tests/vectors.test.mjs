@@ -1,61 +1,62 @@
 // SPDX-License-Identifier: MIT
-// What other limiters answered, step by step (test/vectors/peers): those whose limiter is a text of weir's.
+// What other limiters answered, call by call (test/vectors/calls.py writes the lines of WEIR_CALLS).
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 import {Limiter} from 'libweir';
 
-const START_NS = 100_000n * 86_400_000_000_000n; // a whole number of every window
-const files = {
-    governor_gcra: (of) => `1/${of.emission_interval_ns}ns burst=${of.burst} algorithm=gcra`,
-    throttled_gcra: (of) => `1/${of.emission_interval_ns}ns burst=${of.max_burst + 1} algorithm=gcra`,
-    fixed_window_limits: (of) =>
-        `${of.limit}/${of.window_ns}ns algorithm=fixed-window align=first count-refused`,
-    moving_window_limits: (of) => `${of.limit}/${of.window_ns}ns algorithm=sliding-log edge=closed`,
-    sliding_window_counter: (of) => `${of.limit}/${of.window_ns}ns algorithm=sliding-window`,
+const answers = {
+    allowed: (decision) => Number(decision.allowed),
+    never: (decision) => Number(decision.verdict === 'never'),
+    remaining: (decision) => decision.remaining,
+    retry_ns: (decision) => decision.retryNs,
+    reset_ns: (decision) => decision.resetNs,
+    delay_ns: (decision) => decision.delayNs,
 };
 
-// Whole numbers above 2^53 as bigints.
-function parse(text) {
-    return JSON.parse(text.replace(/(?<=[:[]\s*)(\d{16,})(?=\s*[,}\]])/g, '"bigint:$1"'), (_, value) =>
-        typeof value === 'string' && value.startsWith('bigint:') ? BigInt(value.slice(7)) : value,
-    );
+function ask(limiter, cost, delayMaxNs) {
+    if (delayMaxNs === '0') return limiter.take(cost);
+    return limiter.reserve(cost, {maxMs: Number(delayMaxNs) / 1e6});
 }
 
-function reasonToSkip(case_) {
-    const times = case_.steps.map((step) => BigInt(step.t_ns));
-    if (case_.peer_quirk) return 'quirks of the peer';
-    if (case_.clock_goes_back || times[0] < 0n || times.some((time, i) => i > 0 && time < times[i - 1]))
-        return 'the clock goes back';
-    if (case_.steps.some((step) => !['try', 'peek'].includes(step.op))) return 'other calls';
-    if (case_.steps.some((step) => step.n !== undefined && !Number.isSafeInteger(step.n))) return 'costs above 2^53';
-    return undefined;
+function check(limiter, [now, cost, delayMaxNs, ...said], where) {
+    limiter.setTime(BigInt(now));
+    const decision = ask(limiter, Number(cost), delayMaxNs);
+    for (const one of said) {
+        const [key, expected] = one.split('=');
+        const [least, most = least] = expected.split('..');
+        const got = BigInt(answers[key](decision));
+        assert.ok(BigInt(least) <= got && got <= BigInt(most), `${where}, at ${now}: ${key} ${got}, not ${expected}`);
+    }
 }
 
-for (const [file, textOf] of Object.entries(files)) {
-    test(file, (context) => {
-        const vectors = parse(readFileSync(`${process.env.VECTORS}/${file}.json`, 'utf8'));
-        const skipped = {};
-        let steps = 0;
-        for (const case_ of vectors.cases) {
-            const reason = vectors.peer_quirk ? 'quirks of the peer' : reasonToSkip(case_);
-            if (reason !== undefined) {
-                skipped[reason] = (skipped[reason] ?? 0) + case_.steps.length;
-                continue;
-            }
-            const limiter = new Limiter(textOf(case_.limiter));
-            for (const step of case_.steps) {
-                if (step.op === 'peek') continue;
-                const decision = limiter.takeAt(START_NS + BigInt(step.t_ns), step.n ?? 1);
-                const where = `${case_.name}, at ${step.t_ns}`;
-                if (step.allowed !== undefined) assert.equal(decision.allowed, step.allowed, where);
-                if (step.never !== undefined) assert.equal(decision.verdict === 'never', step.never, where);
-                if (file === 'governor_gcra' && typeof step.retry_after_ns === 'number')
-                    assert.equal(decision.retryNs, BigInt(step.retry_after_ns), where);
-                steps++;
-            }
+// [['limit', text, name], ['call', ...], ...], one for each limit.
+function* cases(lines) {
+    let one = [];
+    for (const line of lines.filter((each) => each !== '').map((each) => each.split('\t'))) {
+        if (line[0] !== 'call') {
+            if (one.length > 0) yield one;
+            one = [];
         }
-        context.diagnostic(`${file}: ${steps} steps; skipped: ${JSON.stringify(skipped)}`);
-        assert.ok(steps > 0);
-    });
+        one.push(line);
+    }
+    yield one;
 }
+
+test('vectors', (context) => {
+    let steps = 0;
+    let others = 0;
+    const lines = readFileSync(process.env.WEIR_CALLS, 'utf8').split('\n');
+    for (const [[kind, text, name, ...rest], ...calls] of cases(lines)) {
+        if (kind === 'skipped') context.diagnostic([kind, text, name, ...rest].join(' '));
+        else if (kind === 'refused') assert.throws(() => new Limiter(text), Error, name);
+        else if (calls.some(([, , cost]) => !Number.isSafeInteger(Number(cost)))) others += calls.length;
+        else {
+            const limiter = new Limiter(text, {clock: 'manual'});
+            for (const call of calls) check(limiter, call.slice(1), name);
+            steps += calls.length;
+        }
+    }
+    context.diagnostic(`${steps} steps, 0 mismatches; ${others} with costs above 2^53 not run`);
+    assert.ok(steps > 2500);
+});
