@@ -65,7 +65,7 @@ static void store_fast(struct word *word, const struct rule *rule)
     atom_store_release(&fast->fraction, rule->multiplier << up);
     atom_store_release(&fast->burst, rule->burst);
     atom_store_release(&fast->permits, permits_floor(rule, rule->burst));
-    atom_store_release(&fast->near_ns, gcra ? near_ns_of(rule) : 0);
+    atom_store_release(&fast->near_ns, gcra ? subtract_to_zero(near_ns_of(rule), 1) : 0);
 }
 
 /* Contention costs less when losers back off; the first failure is often chance.  On two cores this gains a factor of

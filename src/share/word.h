@@ -16,7 +16,7 @@
 /* What the fast path reads of a rule by gcra, computed in advance, see word_fast.h.  near_ns is 0 for every other rule,
    and while all calls have to take the slow path. */
 struct word_fast {
-    struct atom near_ns; /* for so long after anchor_ns all this is right */
+    struct atom near_ns; /* above the ns since anchor_ns, less one, for which all this is right */
     struct atom anchor_ns, anchor_tick;
     struct atom whole, fraction; /* ticks per ns, and what is beyond them in 2^-64 */
     struct atom burst, permits;  /* in ticks, and in whole permits */

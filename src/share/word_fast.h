@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    The fast path of word_decide for the most frequent call: one limit by gcra, no permit in leases, and no waiting.
 
-   A grant reads one line, in which the rule is ready for use, and tries the swap once.  It takes two multiplications for
-   tick_at's one, since they need no shift, and near_ns stands for all that might overflow.  A refusal of one permit
+   A grant reads one line, in which the rule is ready for use, and tries the swap once.  It multiplies twice where
+   tick_at does once, since that needs no shift, and near_ns stands for all that might overflow.  A refusal of one permit
    determines when a permit passes, and until another call takes one that time stays the same: a thread that has noted
    it needs no arithmetic for the next refusal.  In all other cases both functions return that they do not know, and
    have done nothing: then word_decide decides.  The result is exactly that of word_decide, and a refusal writes nothing
@@ -78,7 +78,7 @@ static inline bool word_grant(struct word *word, uint64_t raw, uint64_t now_ns, 
     const struct word_fast *fast = &word->fast;
     const uint64_t elapsed_ns = now_ns - atom_load(&fast->anchor_ns);
     if ((int64_t)raw <= 0 || atom_load_acquire(&word->out) != 0) return false; /* closed, or never used */
-    if (elapsed_ns >= atom_load(&fast->near_ns) || cost - 1 >= atom_load(&fast->permits)) return false;
+    if (elapsed_ns - 1 >= atom_load(&fast->near_ns) || cost - 1 >= atom_load(&fast->permits)) return false;
     const uint64_t beyond = multiply_shift_floor(elapsed_ns, atom_load(&fast->fraction), 64);
     const uint64_t now = elapsed_ns * atom_load(&fast->whole) + beyond + atom_load(&fast->anchor_tick);
     const uint64_t kind = atom_load(&fast->kind);
