@@ -2,11 +2,13 @@
    The fast path of word_decide for the most frequent call: one limit by gcra, no permit in leases, and no waiting.
 
    A grant reads one line, in which the rule is ready for use, and tries the swap once.  It multiplies twice where
-   tick_at does once, since that needs no shift, and near_ns stands for all that might overflow.  A refusal of one permit
-   determines when a permit passes, and until another call takes one that time stays the same: a thread that has noted
-   it needs no arithmetic for the next refusal.  In all other cases both functions return that they do not know, and
-   have done nothing: then word_decide decides.  The result is exactly that of word_decide, and a refusal writes nothing
-   shared.
+   tick_at does once, since that needs no shift, and near_ns stands for all that might overflow.
+
+   A refusal of one permit determines when a permit passes, and until another call takes one that time stays the same: a
+   thread that has noted it needs no arithmetic for the next refusal.
+
+   In all other cases both functions return that they do not know, and have done nothing: then word_decide decides.  The
+   result is exactly that of word_decide, and a refusal writes nothing shared.
 
    Permits in leases make no difference to a call that is refused: they hold back at most the burst less a permit
    (lease.c), and less than that was left. */
