@@ -12,6 +12,7 @@ static inline void open_word(struct word *word, const struct rule *rule)
 {
     word_make(word);
     word_open_with(word, rule, 0);
+    word_begin(word);
     atom_store(&word->high, 0);
     atom_store(&word->value, 0);
 }
@@ -36,7 +37,9 @@ static inline void change_word(struct word *word, struct rule *to, uint64_t now_
     uint64_t value = 0;
     if (!word_is_closed(atom_load(&word->value))) word_close(word, &from, &value);
     value = carried_word(word, &from, to, value, now_ns, carry);
-    if (to->algorithm != 0) word_open_with(word, to, value);
+    if (to->algorithm == 0) return;
+    word_open_with(word, to, value);
+    word_begin(word);
 }
 
 #endif

@@ -128,6 +128,7 @@ void home_open(weir_limiter *limiter, struct home_held *held)
 {
     limiter->home = held->home;
     if (held->home == HOME_WORD) word_open_with(&limiter->word, held->content.rule, held->value);
+    if (atom_load(&limiter->begun_ns) != 0) word_begin(&limiter->word);
     atom_fence_full(); /* as in weir_stop */
     if (limiter_stopped(limiter)) word_slow_down(&limiter->word);
     if (held->home == HOME_LOG) log_open(&held->log);

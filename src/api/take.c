@@ -148,10 +148,18 @@ static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
     return ask_and_count(limiter, ask);
 }
 
+static __attribute__((noinline)) void begin(weir_limiter *limiter)
+{
+    host_lock(&limiter->mutex);
+    if (atom_load(&limiter->begun_ns) != 0) word_begin(&limiter->word);
+    host_unlock(&limiter->mutex);
+}
+
 /* The slow path.  It notes the decision for one permit: a thread that is refused twice is refused from the note. */
 static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
+    if (decision.verdict == WEIR_ALLOW && word_waits_to_begin(&limiter->word)) begin(limiter);
     const unsigned slot = host_slot();
     if (cost == 1 && slot < HOST_SLOTS) word_note(&limiter->tally[slot].note, &decision, now_ns);
     return decision;

@@ -64,7 +64,7 @@ static void store_fast(struct word *word, const struct rule *rule)
     atom_store_release(&fast->whole, up == 0 ? 0 : rule->multiplier >> (64 - up));
     atom_store_release(&fast->fraction, rule->multiplier << up);
     atom_store_release(&fast->burst, rule->burst);
-    atom_store_release(&fast->permits, permits_floor(rule, rule->burst));
+    atom_store_release(&fast->permits, 0);
     atom_store_release(&fast->near_ns, gcra ? subtract_to_zero(near_ns_of(rule), 1) : 0);
 }
 
@@ -235,6 +235,13 @@ void word_open_with(struct word *word, const struct rule *rule, uint64_t value)
     store_fast(word, rule);
     atom_store(&word->high, rule->anchor_tick - 1);
     atom_store_release(&word->value, least(begins, WORD_VALUE_MAX));
+}
+
+void word_begin(struct word *word)
+{
+    struct rule rule;
+    uint64_t value;
+    if (word_read(word, &rule, &value)) atom_store(&word->fast.permits, permits_floor(&rule, rule.burst));
 }
 
 void word_slow_down(struct word *word)

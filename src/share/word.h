@@ -19,7 +19,7 @@ struct word_fast {
     struct atom near_ns; /* above the ns since anchor_ns, less one, for which all this is right */
     struct atom anchor_ns, anchor_tick;
     struct atom whole, fraction; /* ticks per ns, and what is beyond them in 2^-64 */
-    struct atom burst, permits;  /* in ticks, and in whole permits */
+    struct atom burst, permits;  /* in ticks, and in whole permits: 0 until word_begin */
     struct atom kind;            /* scale:32 | generation:32 */
 };
 
@@ -89,5 +89,14 @@ bool word_read(struct word *word, struct rule *rule, uint64_t *value);
 
 /* [one setter at a time] From now on all calls take the slow path, until the word is opened again. */
 void word_slow_down(struct word *word);
+
+/* [one setter at a time] Until then all takes are on the slow path: someone has to note when the first was granted. */
+void word_begin(struct word *word);
+
+/* Of a word by gcra. */
+static inline bool word_waits_to_begin(const struct word *word)
+{
+    return atom_load(&word->fast.permits) == 0 && atom_load(&word->fast.near_ns) != 0;
+}
 
 #endif

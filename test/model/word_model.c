@@ -232,6 +232,7 @@ static void change_limit(const struct action *action)
     scene->open(&word, &to, value);
     follow_change();
     model_check(word.value.value == expected_raw(), "the change is not in force when it returns");
+    word_begin(&word);
 }
 
 static void act(const struct action *action, weir_decision *decision)
