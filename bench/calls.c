@@ -394,7 +394,7 @@ static void add_algorithms(struct rows *rows)
 {
     static const enum where wheres[] = {LIMITER, STATE, MICRO};
     for (size_t i = 0; i < sizeof wheres / sizeof *wheres; i++) {
-        for (unsigned name = ALGORITHM_ELSEWHERE + 1; name < ALGORITHM_NAMES; name++) {
+        for (unsigned name = 1; name < ALGORITHM_NAMES; name++) {
             const struct algorithm *algorithm = algorithm_named(name);
             const bool always = name == ALGORITHM_UNLIMITED, never = name == ALGORITHM_NONE;
             if (!never) add(rows, algorithm->name, wheres[i], false);

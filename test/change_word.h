@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: MIT
-   Another limit for a word, as a limiter does it where nobody waits. */
+   A first limit for a word, and another one, as a limiter does it where nobody waits. */
 #ifndef WEIR_TEST_CHANGE_WORD_H
 #define WEIR_TEST_CHANGE_WORD_H
 
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "share/word.h"
+
+/* Never used, which a word that was opened in the usual way does not look. */
+static inline void open_word(struct word *word, const struct rule *rule)
+{
+    word_make(word);
+    word_open_with(word, rule, 0);
+    word_begin(word);
+    atom_store(&word->high, 0);
+    atom_store(&word->value, 0);
+}
 
 /* The value that the new rule begins with; 0: as a fresh one.  Sets the clock of `to`, whose anchor_ns is set. */
 static inline uint64_t carried_word(const struct word *word, const struct rule *from, struct rule *to, uint64_t value,
@@ -20,13 +30,16 @@ static inline uint64_t carried_word(const struct word *word, const struct rule *
     return next;
 }
 
+/* To a rule without an algorithm: the word stays closed. */
 static inline void change_word(struct word *word, struct rule *to, uint64_t now_ns, weir_carry carry)
 {
-    struct rule from;
-    uint64_t value;
-    word_close(word, &from, &value);
+    struct rule from = {0};
+    uint64_t value = 0;
+    if (!word_is_closed(atom_load(&word->value))) word_close(word, &from, &value);
     value = carried_word(word, &from, to, value, now_ns, carry);
+    if (to->algorithm == 0) return;
     word_open_with(word, to, value);
+    word_begin(word);
 }
 
 #endif

@@ -183,7 +183,10 @@ if(NOT WEIR_SANITIZE)
         weir_test(bindings ${language}-all prove bash "${test_dir}/bindings/run.sh" "${PROJECT_SOURCE_DIR}" ${language}
             all)
         set_tests_properties(bindings/${language} bindings/${language}-all PROPERTIES PROCESSORS 2 TIMEOUT 900)
+        list(APPEND built_by bindings/${language}-all)
     endforeach()
+    weir_test(bindings together prove bash "${test_dir}/bindings/together.sh" "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(bindings/together PROPERTIES DEPENDS "${built_by}")
 endif()
 
 # ---- clock: the quick tests on a machine that seems to have been started 1 s ago, or 20 years ago ----
@@ -313,6 +316,9 @@ weir_test(bench strictness-picture test sh -c
 weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md &&
     WEIR_PAGE=$PWD/performance.md ${PROJECT_SOURCE_DIR}/bench/report --fill &&
     diff ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md")
+weir_test(bench bindings-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md &&
+    WEIR_PAGE=$PWD/bindings.md ${PROJECT_SOURCE_DIR}/bench/bindings --fill &&
+    diff ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)

@@ -42,7 +42,7 @@ func TooManyRequests(w http.ResponseWriter, d Decision) {
 // refused, Retry-After. full is of [Table.Full].
 func (p *Plan) SetHeaders(header http.Header, d Decision, full time.Duration) {
 	lines := textOf(func(out *C.char, size C.size_t) C.size_t {
-		return C.weir_plan_headers(&p.plan, d.raw(), C.uint64_t(full), out, size)
+		return C.weir_plan_headers(p.raw(), d.raw(), C.uint64_t(full), out, size)
 	})
 	for line := range strings.SplitSeq(lines, "\r\n") {
 		if name, value, found := strings.Cut(line, ": "); found {

@@ -26,6 +26,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -65,14 +66,26 @@ func errorOf(code C.int, e *C.weir_error) error {
 
 // A Plan is the text of a limit, parsed once: "10/s burst=20; 1000/h". It may be shared.
 type Plan struct {
-	plan C.weir_plan
+	plan   C.weir_plan
+	parsed bool
+}
+
+// raw panics on the zero Plan, whose state would be no limit at all.
+func (p *Plan) raw() *C.weir_plan {
+	if !p.parsed {
+		panic("libweir: a Plan that Parse has not made")
+	}
+	return &p.plan
 }
 
 // Parse parses the text of a limit; see weir-limit(7).
 func Parse(limits string) (*Plan, error) {
+	if at := strings.IndexByte(limits, 0); at >= 0 {
+		return nil, &Error{Invalid, at + 1, "a NUL byte in a limit"}
+	}
 	text := C.CString(limits)
 	defer C.free(unsafe.Pointer(text))
-	plan := new(Plan)
+	plan := &Plan{parsed: true}
 	var e C.weir_error
 	if err := errorOf(C.weir_plan_parse(&plan.plan, text, C.WEIR_ADMIT, &e), &e); err != nil {
 		return nil, err
@@ -91,12 +104,12 @@ func MustParse(limits string) *Plan {
 
 // String returns the text with all defaults written out.
 func (p *Plan) String() string {
-	return textOf(func(out *C.char, size C.size_t) C.size_t { return C.weir_plan_text(&p.plan, out, size) })
+	return textOf(func(out *C.char, size C.size_t) C.size_t { return C.weir_plan_text(p.raw(), out, size) })
 }
 
 // Explain returns what the limit means in sentences, as `weir explain` prints it.
 func (p *Plan) Explain() string {
-	return textOf(func(out *C.char, size C.size_t) C.size_t { return C.weir_plan_explain(&p.plan, out, size) })
+	return textOf(func(out *C.char, size C.size_t) C.size_t { return C.weir_plan_explain(p.raw(), out, size) })
 }
 
 func textOf(write func(*C.char, C.size_t) C.size_t) string {
@@ -116,6 +129,19 @@ const (
 	Never Verdict = C.WEIR_NEVER // so many permits can never be had at once
 )
 
+func (v Verdict) String() string {
+	switch v {
+	case Allow:
+		return "allow"
+	case Deny:
+		return "deny"
+	case Never:
+		return "never"
+	default:
+		return "none"
+	}
+}
+
 // A Decision is the answer to a take. The zero Decision allows nothing.
 type Decision struct { // a weir_decision, whose layout is frozen
 	verdict, limit                                                     uint32
@@ -128,6 +154,10 @@ func (d *Decision) raw() *C.weir_decision { return (*C.weir_decision)(unsafe.Poi
 
 // Allowed reports whether the operation may start, after Delay.
 func (d Decision) Allowed() bool { return d.verdict == C.WEIR_ALLOW }
+
+func (d Decision) String() string {
+	return fmt.Sprintf("%v, delay %v, retry %v, %d remaining", d.Verdict(), d.Delay(), d.Retry(), d.remaining)
+}
 
 // Verdict returns the answer in one word.
 func (d Decision) Verdict() Verdict { return Verdict(d.verdict) }
@@ -182,7 +212,7 @@ type State struct {
 
 // NewState returns a state with all permits available.
 func NewState(plan *Plan) *State {
-	return &State{plan, make([]C.uint64_t, C.weir_state_size(&plan.plan)/8)}
+	return &State{plan, make([]C.uint64_t, C.weir_state_size(plan.raw())/8)}
 }
 
 // Take takes permits if they are available now, and else none.

@@ -28,6 +28,12 @@ func TestErrorsSayWhatWeirSays(t *testing.T) {
 	if want := "libweir: column 4: " + e.Message; err.Error() != want {
 		t.Errorf("%q, not %q", err, want)
 	}
+	if _, err = Parse("10/s\x00 burst=5"); !errors.As(err, &e) || e.Column != 5 {
+		t.Errorf("%#v", err)
+	}
+	if _, err = OpenTable(TableOptions{Path: t.TempDir() + "/a\x00b"}); !errors.As(err, &e) || e.Code != Invalid {
+		t.Errorf("%#v", err)
+	}
 	_, err = OpenTable(TableOptions{Path: "/nowhere/at/all.weir"})
 	if !errors.As(err, &e) || e.Code != System || !strings.Contains(e.Message, "/nowhere/at/all.weir") {
 		t.Errorf("%#v", err)
@@ -44,6 +50,39 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// What Go's types cannot rule out is a panic, not a crash in C, and no permission.
+func TestMisuse(t *testing.T) {
+	plan, open, closed := MustParse("10/s"), newTable(t, TableOptions{Keys: 10}), newTable(t, TableOptions{Keys: 10})
+	closed.Close()
+	for what, call := range map[string]func(){
+		"nil plan":    func() { open.Take(nil, "key", 1) },
+		"zero plan":   func() { open.Take(new(Plan), "key", 1) },
+		"zero text":   func() { _ = new(Plan).String() },
+		"zero state":  func() { NewState(new(Plan)) },
+		"zero table":  func() { new(Table).Take(plan, "key", 1) },
+		"short batch": func() { open.TakeBatch(plan, []string{"a", "b"}, 1, make([]Decision, 1)) },
+		"take":        func() { closed.Take(plan, "key", 1) },
+		"batch":       func() { closed.TakeBatch(plan, []string{"key"}, 1, make([]Decision, 1)) },
+		"full":        func() { closed.Full(plan, Decision{}) },
+		"fits":        func() { closed.Fits(plan) },
+		"grow":        func() { closed.Grow(20) },
+		"stats":       func() { closed.Stats() },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(what)
+				}
+			}()
+			call()
+		}()
+	}
+	long := strings.Repeat("key", 1_000_000)
+	if d := open.Take(plan, long, math.MaxUint64); d.Verdict() != Never || !open.Take(plan, long, 10).Allowed() {
+		t.Error(d)
+	}
+}
+
 func TestState(t *testing.T) {
 	state := NewState(MustParse("10/s burst=2"))
 	if d := state.Take(0, 2); !d.Allowed() || state.Full(d) != 200*time.Millisecond {
@@ -52,6 +91,9 @@ func TestState(t *testing.T) {
 	refused := state.Take(0, 1)
 	if refused.Verdict() != Deny || refused.Retry() != 100*time.Millisecond || refused.RetryAfter() != 1 {
 		t.Error(refused)
+	}
+	if got := refused.String(); got != "deny, delay 0s, retry 100ms, 0 remaining" {
+		t.Error(got)
 	}
 	if d := state.Take(0, 3); d.Verdict() != Never || d.Retry() != 0 {
 		t.Error(d)

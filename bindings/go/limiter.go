@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+//go:build cgo
+
 package libweir
 
 import (
@@ -228,7 +230,9 @@ func (lim *Limiter) reserveN(t time.Time, n int, delayMax time.Duration) Reserva
 			return r
 		}
 		r.ok = true
-		r.timeToAct = t.Add(d.Delay())
+		if r.timeToAct = t; d.delayNs > 0 {
+			r.timeToAct = t.Add(d.Delay())
+		}
 		lim.lastEvent = r.timeToAct
 	}
 	r.tokens = n

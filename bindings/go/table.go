@@ -15,6 +15,7 @@ import "C"
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -23,10 +24,10 @@ import (
 type WhenFull uint32
 
 const (
-	Inherit    WhenFull = C.WEIR_FULL_INHERIT // the slot with the least debt, and that debt: no key gets too much
-	Evict      WhenFull = C.WEIR_FULL_EVICT   // the same slot, emptied
-	DenyNew    WhenFull = C.WEIR_FULL_DENY    // a refusal
-	PassUnseen WhenFull = C.WEIR_FULL_ALLOW   // it passes uncounted
+	FullInherit WhenFull = C.WEIR_FULL_INHERIT // the slot with the least debt, and that debt: no key gets too much
+	FullEvict   WhenFull = C.WEIR_FULL_EVICT   // the same slot, emptied
+	FullDeny    WhenFull = C.WEIR_FULL_DENY    // a refusal
+	FullAllow   WhenFull = C.WEIR_FULL_ALLOW   // it passes uncounted
 )
 
 // TableOptions says how a table is opened; a zero field is weir's default.
@@ -58,6 +59,9 @@ func OpenTable(options TableOptions) (*Table, error) {
 	if options.Coarse {
 		o.clock = C.WEIR_CLOCK_COARSE
 	}
+	if strings.Contains(options.Path, "\x00") {
+		return nil, &Error{Invalid, 0, "a NUL byte in TableOptions.Path"}
+	}
 	if options.Path != "" {
 		o.sharing = C.WEIR_JOIN_OR_CREATE
 		o.path = C.CString(options.Path)
@@ -66,7 +70,7 @@ func OpenTable(options TableOptions) (*Table, error) {
 	if options.Plan != nil { // C may not keep a pointer to Go's memory within its own
 		copied := (*C.weir_plan)(C.malloc(C.sizeof_weir_plan))
 		defer C.free(unsafe.Pointer(copied))
-		*copied = options.Plan.plan
+		*copied = *options.Plan.raw()
 		o.plan = copied
 	}
 	table := new(Table)
@@ -84,11 +88,16 @@ func (t *Table) Close() error {
 	return nil
 }
 
-func (t *Table) call(call C.int, plan *Plan, key string, cost uint64, wait time.Duration, d *Decision) {
+// raw panics where C would crash.
+func (t *Table) raw() *C.weir_table {
 	if t.table == nil {
 		panic("libweir: the table is closed")
 	}
-	C.libweir_table_call(t.table, call, &plan.plan, (*C.uchar)(unsafe.StringData(key)), C.size_t(len(key)),
+	return t.table
+}
+
+func (t *Table) call(call C.int, plan *Plan, key string, cost uint64, wait time.Duration, d *Decision) {
+	C.libweir_table_call(t.raw(), call, plan.raw(), (*C.uchar)(unsafe.StringData(key)), C.size_t(len(key)),
 		C.uint64_t(cost), nsOf(wait), d.raw())
 }
 
@@ -180,25 +189,25 @@ func (t *Table) TakeBatch(plan *Plan, keys []string, cost uint64, decisions []De
 		bytes = append(bytes, key...)
 	}
 	decisions = decisions[:len(keys)]
-	C.libweir_table_take_batch(t.table, &plan.plan, (*C.uchar)(unsafe.SliceData(bytes)), &sizes[0],
+	C.libweir_table_take_batch(t.raw(), plan.raw(), (*C.uchar)(unsafe.SliceData(bytes)), &sizes[0],
 		C.size_t(len(keys)), C.uint64_t(cost), decisions[0].raw())
 }
 
 // Full returns the time from a decision until its limit has all permits again: the reset of response headers.
 func (t *Table) Full(plan *Plan, d Decision) time.Duration {
-	return durationOf(uint64(C.weir_table_full_ns(t.table, &plan.plan, d.raw())))
+	return durationOf(uint64(C.weir_table_full_ns(t.raw(), plan.raw(), d.raw())))
 }
 
 // Fits returns an error if this table cannot enforce the plan; a Take with such a plan returns Never.
 func (t *Table) Fits(plan *Plan) error {
 	var e C.weir_error
-	return errorOf(C.weir_table_fits(t.table, &plan.plan, &e), &e)
+	return errorOf(C.weir_table_fits(t.raw(), plan.raw(), &e), &e)
 }
 
 // Grow makes room for more keys while the table is in use.
 func (t *Table) Grow(keys uint64) error {
 	var e C.weir_error
-	return errorOf(C.weir_table_grow(t.table, C.uint64_t(keys), &e), &e)
+	return errorOf(C.weir_table_grow(t.raw(), C.uint64_t(keys), &e), &e)
 }
 
 // TableStats counts; from Granted on, what went through this handle.
@@ -219,6 +228,6 @@ var _ = [1]struct{}{}[unsafe.Sizeof(TableStats{})-C.sizeof_weir_table_stats]
 
 // Stats returns counts of the table.
 func (t *Table) Stats() (stats TableStats) {
-	C.weir_table_read_stats(t.table, (*C.weir_table_stats)(unsafe.Pointer(&stats)), C.sizeof_weir_table_stats)
+	C.weir_table_read_stats(t.raw(), (*C.weir_table_stats)(unsafe.Pointer(&stats)), C.sizeof_weir_table_stats)
 	return stats
 }

@@ -3,31 +3,44 @@
 //
 //     rateLimit({windowMs: 60_000, limit: 100, store: new WeirStore({path: '/run/app/limits'})})
 //
-// What express-rate-limit asks of a store: init(options) once; increment(key) counts a request and tells how many there
-// were in the window, those above the limit too, and when it ends; decrement(key) takes the last one back; resetKey;
-// get(key), without counting.  localKeys false says that others share the keys.
+// The contract (express-rate-limit 8, its interface Store), which tests/express.test.mjs holds:
+//   init(options)    once, before all others, with windowMs: its own store of one rateLimit()
+//   increment(key)   counts, above the limit too: {totalHits: of this window, from 1 up, resetTime: Date of its end}
+//   decrement(key)   takes one back (skipFailedRequests, skipSuccessfulRequests), of each request under way, however
+//                    many there are of the key; never below 0; of a key that is not known: nothing
+//   get(key)         the same as increment tells, without counting; undefined: nothing is counted
+//   resetKey(key)    forgets the key's count, and no other key's
+//   resetAll()       is optional, and left out: other programs may keep their keys in the same file
+//   prefix           before each key, so that two stores may share a file without sharing counts
+//   localKeys        false: increments of one instance affect others, and keys outlive the process
+//   shutdown()       lets go of the file
+// An error of a store is passed on by express-rate-limit, or lets the request pass with passOnStoreError.
 'use strict';
 
+const {checkOptions} = require('./arguments.js');
+const {copyOf} = require('./decision.js');
 const {Table} = require('./index.js');
 
 const COUNT = 1_000_000_000; // a window that never fills: express-rate-limit compares itself
-const REMEMBERED = 10_000; // decisions that decrement may take back
+const REMEMBERED = 10_000; // keys of which decrement may take hits back
 
 class WeirStore {
     localKeys = false;
     #options;
     #table;
     #limit;
-    #last = new Map();
+    #last = new Map(); // of a key: its last decision
 
-    constructor({path, keys = 100_000, prefix = ''} = {}) {
-        this.#options = {path, keys};
+    constructor(options = {}) {
+        checkOptions(options, 'path', 'keys', 'prefix', 'mode', 'whenFull');
+        const {prefix = '', ...ofTable} = options;
+        this.#options = {keys: 100_000, ...ofTable};
         this.prefix = prefix;
     }
 
     init({windowMs}) {
         this.#limit = `${COUNT}/${windowMs}ms algorithm=fixed-window`;
-        this.#table = new Table({...this.#options, limit: this.#limit});
+        this.#table = new Table({...this.#options, plan: this.#limit});
     }
 
     #told(decision) {
@@ -41,7 +54,7 @@ class WeirStore {
         const name = this.prefix + key;
         const decision = this.#table.take(this.#limit, name);
         if (this.#last.size === REMEMBERED) this.#last.delete(this.#last.keys().next().value);
-        this.#last.set(name, decision);
+        this.#last.set(name, copyOf(decision));
         return this.#told(decision);
     }
 
@@ -49,8 +62,8 @@ class WeirStore {
         const name = this.prefix + key;
         const decision = this.#last.get(name);
         if (decision === undefined) return;
-        this.#last.delete(name);
-        this.#table.settle(this.#limit, name, decision, 0);
+        // A decision can be settled once, and each hit of this window cost the same: so each gives back a copy.
+        this.#table.cancel(this.#limit, name, copyOf(decision));
     }
 
     resetKey(key) {

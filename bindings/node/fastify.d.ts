@@ -2,9 +2,7 @@
 import type {Key, Table} from './index';
 
 interface Reply {
-    code(status: number): Reply;
-    headers(values: Record<string, string>): Reply;
-    send(body: unknown): unknown;
+    headers(values: Record<string, string>): unknown;
 }
 
 /** An onRequest hook.  key: who is limited, the client's address unless it says another; undefined lets pass. */
@@ -12,4 +10,4 @@ export function limit<Request extends {ip: string}>(
     text: string,
     table: Table,
     options?: {key?: (request: Request) => Key | undefined; cost?: number},
-): (request: Request, reply: Reply) => Promise<void>;
+): (request: Request, reply: Reply, done: (error?: Error) => void) => void;

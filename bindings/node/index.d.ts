@@ -15,7 +15,8 @@ export class Decision {
     /** Of a reservation: from the call to its start. */
     readonly delayMs: number;
     readonly delayNs: bigint;
-    /** Of a refusal: the call would pass after this time and no sooner, if nobody else comes first. */
+    /** Of a refusal: the call would pass after this time and no sooner, if nobody else comes first.  Infinity, and
+     *  2n ** 64n - 1n: never. */
     readonly retryMs: number;
     readonly retryNs: bigint;
     readonly remaining: number;
@@ -23,6 +24,15 @@ export class Decision {
     /** Until all permits are back, if nobody takes any. */
     readonly resetMs: number;
     readonly resetNs: bigint;
+    toJSON(): {
+        allowed: boolean;
+        verdict: Verdict;
+        limit: number;
+        remaining: number;
+        charged: number;
+        delayMs: number;
+        retryMs: number;
+    };
 }
 
 /** Thrown by wait() when the work may not start: it costs more than ever passes, or would start after maxMs. */
@@ -41,9 +51,12 @@ export interface WaitOptions extends ReserveOptions {
     signal?: AbortSignal;
 }
 
+/** manual, in tests, is 0 until setTime; coarse and ticker are cheaper than system, some ms behind. */
+export type Clock = 'system' | 'coarse' | 'ticker' | 'manual' | 'tsc';
+
 /** A limit of this process.  Errors of a limit's text have its `column`. */
 export class Limiter {
-    constructor(limit: string, options?: {use?: 'admit' | 'pace'});
+    constructor(limit: string, options?: {use?: 'admit' | 'pace'; clock?: Clock});
     /** With all defaults written out. */
     readonly limit: string;
     take(cost?: number): Decision;
@@ -56,6 +69,8 @@ export class Limiter {
     cancel(decision: Decision): void;
     wait(cost?: number, options?: WaitOptions): Promise<Decision>;
     setLimit(limit: string, options?: {carry?: 'keep' | 'scale' | 'reset'}): void;
+    /** Of a manual clock; waiters are not woken. */
+    setTime(nowNs: bigint | number): void;
     close(): void;
 }
 
@@ -64,8 +79,13 @@ export interface TableOptions {
     path?: string;
     /** Keys in use at once; 1,000,000. */
     keys?: number;
-    /** For limits that are no gcra: slots as large as this one needs. */
-    limit?: string;
+    /** A limit, where it is no gcra: slots as large as it needs. */
+    plan?: string;
+    /** Permissions of a new file: 0o600, and others to read and write. */
+    mode?: number;
+    /** What a new key gets when there is no room: the debt of the key it replaces ('inherit'), none ('evict'), a
+     *  refusal, or a pass that is not counted. */
+    whenFull?: 'inherit' | 'evict' | 'deny' | 'allow';
 }
 
 export interface TableStats {
@@ -89,6 +109,7 @@ export class Table {
     charge(limit: string, key: Key, cost: number): Decision;
     reserve(limit: string, key: Key, cost?: number, options?: ReserveOptions): Decision;
     settle(limit: string, key: Key, decision: Decision, actual: number): void;
+    cancel(limit: string, key: Key, decision: Decision): void;
     wait(limit: string, key: Key, cost?: number, options?: WaitOptions): Promise<Decision>;
     forget(limit: string, key: Key): void;
     stats(): TableStats;

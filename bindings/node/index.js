@@ -2,226 +2,108 @@
 // Rate limits for Node: of a process (Limiter), or of all processes of a machine with a state for each key (Table).
 'use strict';
 
+const {inspect} = require('node:util');
+const {checkCost, checkKey, checkLimit, checkOptions, checkText, checkWhole, delayNs, oneOf, timeNs} =
+    require('./arguments.js');
+const {Decision, checkDecision, headers, place, rawOf} = require('./decision.js');
 const native = require('./native.js');
 
-const PAGE = 256; // decisions that lie in one buffer
-const WORDS = 8; // of a decision (weir.h), 64 bits each
-const VERDICTS = ['', 'allow', 'deny', 'never', 'stopped'];
 const TIMER_MAX_MS = 2 ** 31 - 1;
 const PLANS_MAX = 1000;
-const TAKE = 0;
-const TAKE_SOME = 1;
-const CHARGE = 2;
-const PEEK = 3;
-const FOREVER = 2n ** 64n - 1n;
+const [TAKE, TAKE_SOME, CHARGE, PEEK, TAKE_AT, RESERVE] = [0, 1, 2, 3, 4, 5]; // as in addon.c
 
-// ---- arguments ----
-
-function checkCost(cost) {
-    if (Number.isSafeInteger(cost) && cost >= 0) return;
-    throw new RangeError(`expected a cost: a whole number from 0 up, not ${String(cost)}`);
-}
-
-function checkText(limit) {
-    if (typeof limit === 'string') return;
-    throw new TypeError(`expected a limit, for example '10/s burst=20', not ${String(limit)}`);
-}
-
-function checkKey(key) {
-    if (typeof key === 'string' || key instanceof Uint8Array) return;
-    throw new TypeError(`expected a key: a string or bytes, not ${String(key)}`);
-}
-
-function checkDecision(decision) {
-    if (decision instanceof Decision) return;
-    throw new TypeError('expected a decision, as take() returns it');
-}
-
-function delayNs(maxMs) {
-    if (maxMs === undefined || maxMs === Infinity) return FOREVER;
-    if (typeof maxMs === 'number' && maxMs >= 0) return BigInt(Math.floor(maxMs * 1e6));
-    throw new RangeError(`expected maxMs: milliseconds from 0 up, not ${String(maxMs)}`);
-}
-
-function oneOf(value, names, what) {
-    const index = names.indexOf(value);
-    if (index >= 0) return index;
-    throw new RangeError(`expected ${what}: ${names.join(', ')}, not ${String(value)}`);
-}
-
-// ---- decisions ----
-
-let words = null; // of the page in use
-let halves = null;
-let next = PAGE;
-
-// The number of the next free decision.
-function place() {
-    if (next === PAGE) {
-        const buffer = new ArrayBuffer(PAGE * WORDS * 8);
-        native.setPage(buffer);
-        words = new BigUint64Array(buffer);
-        halves = new Uint32Array(buffer);
-        next = 0;
-    }
-    return next++;
-}
-
-class Decision {
-    #at;
-    #words;
-    #halves;
-    #source;
-
-    // The decision that is at this number of the page in use.  source: its plan, and what knows its reset.
-    constructor(at, source) {
-        this.#at = at * WORDS;
-        this.#words = words;
-        this.#halves = halves;
-        this.#source = source;
-    }
-
-    get allowed() {
-        return this.#halves[2 * this.#at] === 1;
-    }
-
-    get verdict() {
-        return VERDICTS[this.#halves[2 * this.#at]];
-    }
-
-    // The index of the limit that refused, that set the start, or else that has the least remaining.
-    get limit() {
-        return this.#halves[2 * this.#at + 1];
-    }
-
-    get startNs() {
-        return this.#words[this.#at + 1];
-    }
-
-    get delayNs() {
-        return this.#words[this.#at + 2];
-    }
-
-    get delayMs() {
-        return Number(this.delayNs) / 1e6;
-    }
-
-    get retryNs() {
-        return this.verdict === 'deny' ? this.#words[this.#at + 3] : 0n;
-    }
-
-    get retryMs() {
-        return Number(this.retryNs) / 1e6;
-    }
-
-    get remaining() {
-        return Number(this.#words[this.#at + 5]);
-    }
-
-    get charged() {
-        return Number(this.#words[this.#at + 6]);
-    }
-
-    // Until the limit has all permits again, if nobody takes any.
-    get resetNs() {
-        return this.#source.fullNs(this.raw);
-    }
-
-    get resetMs() {
-        return Number(this.resetNs) / 1e6;
-    }
-
-    get plan() {
-        return this.#source.plan;
-    }
-
-    get raw() {
-        return this.#words.subarray(this.#at, this.#at + WORDS);
-    }
-}
+// ---- waiting ----
 
 // Thrown by wait(): what was asked for may not start.
 class Refused extends Error {
     constructor(decision) {
-        super(decision.verdict === 'never' ? 'this cost can never pass' : 'refused');
+        const {verdict, retryMs} = decision;
+        super(verdict === 'deny' ? `refused: it would pass in ${retryMs} ms` : `refused: ${verdict}`);
         this.name = 'Refused';
         this.code = 'ERR_WEIR_REFUSED';
         this.decision = decision;
     }
 }
 
-// Headers for the client: RateLimit-Policy, RateLimit and, of a refusal, Retry-After.
-function headers(decision) {
-    checkDecision(decision);
-    const lines = native.planHeaders(decision.plan, decision.raw, decision.resetNs).split('\r\n');
-    return Object.fromEntries(lines.filter(Boolean).map((line) => line.split(': ')));
-}
+const waiting = new WeakMap(); // by signal: what stops each of its waiters
 
-// ---- waiting ----
+// One listener a signal, which stops the newest first: a reservation with others behind it is not given back.
+function onAbort(signal, stop) {
+    let stops = waiting.get(signal);
+    if (stops === undefined) {
+        stops = new Set();
+        waiting.set(signal, stops);
+        signal.addEventListener('abort', () => [...stops].reverse().forEach((each) => each()), {once: true});
+    }
+    stops.add(stop);
+    return () => stops.delete(stop);
+}
 
 // Until the start of a reservation.  One timer, which never ends early: Node's may, by a part of a millisecond.
 function untilStart(decision, signal) {
     return new Promise((resolve, reject) => {
         let timer;
+        const stop = () => {
+            clearTimeout(timer);
+            reject(signal.reason);
+        };
+        const forget = signal && onAbort(signal, stop);
         const look = () => {
             const left = native.untilMs(decision.startNs);
             if (left > 0) {
                 timer = setTimeout(look, Math.min(Math.ceil(left), TIMER_MAX_MS));
             } else {
-                signal?.removeEventListener('abort', stop);
+                forget?.();
                 resolve();
             }
         };
-        const stop = () => {
-            clearTimeout(timer);
-            reject(signal.reason);
-        };
-        signal?.addEventListener('abort', stop, {once: true});
         look();
     });
 }
 
-async function waitFor(reserve, cancel, signal) {
+function giveBack(cancel, decision) {
+    try {
+        cancel(decision);
+    } catch {
+        // The limiter was closed meanwhile, and its permits are gone with it.
+    }
+}
+
+async function waitFor(reserve, cancel, options) {
+    checkOptions(options, 'maxMs', 'signal');
+    const {maxMs, signal} = options;
+    if (signal !== undefined && !(signal instanceof AbortSignal))
+        throw new TypeError(`expected signal: an AbortSignal, not ${inspect(signal)}`);
     signal?.throwIfAborted();
-    const decision = reserve();
+    const decision = reserve(maxMs);
     if (!decision.allowed) throw new Refused(decision);
     if (decision.delayNs === 0n) return decision;
     try {
         await untilStart(decision, signal);
     } catch (error) {
-        cancel(decision);
+        giveBack(cancel, decision);
         throw error;
     }
     return decision;
 }
 
-// ---- plans ----
-
-const plans = new Map();
-
-function planOf(limit) {
-    let plan = plans.get(limit);
-    if (plan === undefined) {
-        checkText(limit);
-        plan = native.planParse(limit, 0);
-        if (plans.size === PLANS_MAX) plans.delete(plans.keys().next().value);
-        plans.set(limit, plan);
-    }
-    return plan;
-}
-
 // ---- limiters ----
+
+const CLOCKS = ['system', 'coarse', 'ticker', 'manual', 'tsc'];
 
 class Limiter {
     #handle;
     #pace;
     #source;
 
-    // use: 'admit' (default), or 'pace' for work that makes up for lost time.
-    constructor(limit, {use = 'admit'} = {}) {
-        checkText(limit);
-        this.#pace = oneOf(use, ['admit', 'pace'], 'use');
-        this.#handle = native.limiterOpen(limit, this.#pace);
+    // use: 'admit' (default), or 'pace' for work that makes up for lost time.  clock: 'manual', in tests, is 0 until
+    // setTime.
+    constructor(limit, options = {}) {
+        checkLimit(limit);
+        checkOptions(options, 'use', 'clock');
+        const clock = oneOf(options.clock ?? 'system', CLOCKS, 'clock');
+        this.#pace = oneOf(options.use ?? 'admit', ['admit', 'pace'], 'use');
+        this.#handle = native.limiterOpen(limit, this.#pace, clock);
         this.#remember(limit);
     }
 
@@ -233,10 +115,10 @@ class Limiter {
         };
     }
 
-    #call(cost, how) {
+    #call(cost, how, ns) {
         checkCost(cost);
         const at = place();
-        native.limiterTake(this.#handle, at, cost, how);
+        native.limiterTake(this.#handle, at, cost, how, ns);
         return new Decision(at, this.#source);
     }
 
@@ -254,10 +136,7 @@ class Limiter {
     }
 
     takeAt(nowNs, cost = 1) {
-        checkCost(cost);
-        const at = place();
-        native.limiterTakeAt(this.#handle, at, cost, BigInt(nowNs));
-        return new Decision(at, this.#source);
+        return this.#call(cost, TAKE_AT, timeNs(nowNs));
     }
 
     peek(cost = 1) {
@@ -270,19 +149,16 @@ class Limiter {
     }
 
     // Takes permits that become available within maxMs: start after delayMs.
-    reserve(cost = 1, {maxMs} = {}) {
-        checkCost(cost);
-        const latest = delayNs(maxMs);
-        const at = place();
-        native.limiterReserve(this.#handle, at, cost, latest);
-        return new Decision(at, this.#source);
+    reserve(cost = 1, options = {}) {
+        checkOptions(options, 'maxMs');
+        return this.#call(cost, RESERVE, delayNs(options.maxMs));
     }
 
     // Corrects a cost, once.
     settle(decision, actual) {
         checkDecision(decision);
         checkCost(actual);
-        native.limiterSettle(this.#handle, decision.raw, actual);
+        native.limiterSettle(this.#handle, rawOf(decision), actual);
     }
 
     cancel(decision) {
@@ -290,18 +166,21 @@ class Limiter {
     }
 
     // Resolves when the work may start; starts are in the order of the calls.
-    wait(cost = 1, {maxMs, signal} = {}) {
-        return waitFor(
-            () => this.reserve(cost, {maxMs}),
-            (decision) => this.cancel(decision),
-            signal,
-        );
+    wait(cost = 1, options = {}) {
+        const reserve = (maxMs) => this.reserve(cost, {maxMs});
+        return waitFor(reserve, (decision) => this.cancel(decision), options);
     }
 
-    setLimit(limit, {carry = 'keep'} = {}) {
-        checkText(limit);
-        native.limiterSetLimit(this.#handle, limit, oneOf(carry, ['keep', 'scale', 'reset'], 'carry'));
+    setLimit(limit, options = {}) {
+        checkLimit(limit);
+        checkOptions(options, 'carry');
+        const carry = oneOf(options.carry ?? 'keep', ['keep', 'scale', 'reset'], 'carry');
+        native.limiterSetLimit(this.#handle, limit, carry);
         if (limit !== 'pause') this.#remember(limit);
+    }
+
+    setTime(nowNs) {
+        native.limiterSetTime(this.#handle, timeNs(nowNs));
     }
 
     close() {
@@ -313,35 +192,41 @@ class Limiter {
 
 class Table {
     #handle;
-    #fitting = new Map(); // limits that this table can keep
+    #sources = new Map(); // by the text of a limit that this table can keep
 
-    // path: a file that processes share; without one it is this process' own.  limit: with slots as large as this limit
-    // needs, for limits that are no gcra.
-    constructor({path, keys = 1_000_000, limit} = {}) {
-        if (path !== undefined && typeof path !== 'string') throw new TypeError('expected a path: the name of a file');
-        if (!Number.isSafeInteger(keys) || keys < 1) throw new RangeError(`expected keys from 1 up, not ${String(keys)}`);
-        this.#handle = native.tableOpen(path, keys, limit === undefined ? undefined : planOf(limit));
+    // path: a file that processes share; without one it is this process' own.  plan: a limit, for slots as large as it
+    // needs where it is no gcra.
+    constructor(options = {}) {
+        checkOptions(options, 'path', 'keys', 'plan', 'mode', 'whenFull');
+        const {path, keys = 1_000_000, plan, mode = 0o600, whenFull = 'inherit'} = options;
+        if (path !== undefined) checkText(path, 'a path: the name of a file');
+        if (plan !== undefined) checkLimit(plan);
+        checkWhole(keys, 1, 'keys');
+        checkWhole(mode, 0, 'mode, for example 0o660');
+        const full = oneOf(whenFull, ['inherit', 'evict', 'deny', 'allow'], 'whenFull');
+        this.#handle = native.tableOpen(path, keys, plan && native.planParse(plan, 0), mode, full);
     }
 
+    // What is known of a limit; made when it is met first.
     #sourceOf(limit) {
-        let source = this.#fitting.get(limit);
-        if (source === undefined) {
-            const plan = planOf(limit);
-            const handle = this.#handle;
-            native.tableFits(handle, plan);
-            source = {plan, fullNs: (raw) => native.tableFullNs(handle, raw, plan)};
-            if (this.#fitting.size === PLANS_MAX) this.#fitting.clear();
-            this.#fitting.set(limit, source);
-        }
+        const known = this.#sources.get(limit);
+        if (known !== undefined) return known;
+        checkLimit(limit);
+        const handle = this.#handle;
+        const plan = native.planParse(limit, 0);
+        native.tableFits(handle, plan);
+        const source = {plan, fullNs: (raw) => native.tableFullNs(handle, raw, plan)};
+        if (this.#sources.size === PLANS_MAX) this.#sources.clear();
+        this.#sources.set(limit, source);
         return source;
     }
 
-    #call(limit, key, cost, how) {
+    #call(limit, key, cost, how, ns) {
+        const source = this.#sourceOf(limit);
         checkKey(key);
         checkCost(cost);
-        const source = this.#sourceOf(limit);
         const at = place();
-        native.tableTake(this.#handle, at, source.plan, key, cost, how);
+        native.tableTake(this.#handle, at, source.plan, key, cost, how, ns);
         return new Decision(at, source);
     }
 
@@ -350,12 +235,7 @@ class Table {
     }
 
     takeAt(limit, key, nowNs, cost = 1) {
-        checkKey(key);
-        checkCost(cost);
-        const source = this.#sourceOf(limit);
-        const at = place();
-        native.tableTakeAt(this.#handle, at, source.plan, key, cost, BigInt(nowNs));
-        return new Decision(at, source);
+        return this.#call(limit, key, cost, TAKE_AT, timeNs(nowNs));
     }
 
     peek(limit, key, cost = 1) {
@@ -366,29 +246,25 @@ class Table {
         return this.#call(limit, key, cost, CHARGE);
     }
 
-    reserve(limit, key, cost = 1, {maxMs} = {}) {
-        checkKey(key);
-        checkCost(cost);
-        const source = this.#sourceOf(limit);
-        const latest = delayNs(maxMs);
-        const at = place();
-        native.tableReserve(this.#handle, at, source.plan, key, cost, latest);
-        return new Decision(at, source);
+    reserve(limit, key, cost = 1, options = {}) {
+        checkOptions(options, 'maxMs');
+        return this.#call(limit, key, cost, RESERVE, delayNs(options.maxMs));
     }
 
     settle(limit, key, decision, actual) {
         checkKey(key);
         checkDecision(decision);
         checkCost(actual);
-        native.tableSettle(this.#handle, decision.raw, this.#sourceOf(limit).plan, key, actual);
+        native.tableSettle(this.#handle, rawOf(decision), this.#sourceOf(limit).plan, key, actual);
     }
 
-    wait(limit, key, cost = 1, {maxMs, signal} = {}) {
-        return waitFor(
-            () => this.reserve(limit, key, cost, {maxMs}),
-            (decision) => this.settle(limit, key, decision, 0),
-            signal,
-        );
+    cancel(limit, key, decision) {
+        this.settle(limit, key, decision, 0);
+    }
+
+    wait(limit, key, cost = 1, options = {}) {
+        const reserve = (maxMs) => this.reserve(limit, key, cost, {maxMs});
+        return waitFor(reserve, (decision) => this.cancel(limit, key, decision), options);
     }
 
     // All permits of the key are back.
@@ -407,11 +283,12 @@ class Table {
 }
 
 // Each item when its turn has come, on a schedule that makes up for lost time.
-async function* pace(items, limit, {signal} = {}) {
+async function* pace(items, limit, options = {}) {
+    checkOptions(options, 'signal');
     const limiter = new Limiter(limit, {use: 'pace'});
     try {
         for await (const item of items) {
-            await limiter.wait(1, {signal});
+            await limiter.wait(1, options);
             yield item;
         }
     } finally {
@@ -419,4 +296,5 @@ async function* pace(items, limit, {signal} = {}) {
     }
 }
 
-module.exports = {Limiter, Table, Decision, Refused, headers, pace, nowNs: native.nowNs, version: native.version};
+const {nowNs, version} = native;
+module.exports = {Limiter, Table, Decision, Refused, headers, pace, nowNs, version};

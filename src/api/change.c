@@ -72,7 +72,8 @@ static void note_plan(weir_limiter *limiter, const struct plan *plan, const stru
     if (home == HOME_LOG) earliest = log_ends_ns(limiter_log(limiter));
     atom_store(&limiter->clock_ends_ns, earliest);
     atom_store(&limiter->counts_refused, counts);
-    atom_store(&limiter->knows, plan->count == 1 && algorithm_of(&rule[0])->knows != NULL);
+    const bool knows = plan->count == 1 && algorithm_of(&rule[0])->knows != NULL;
+    atom_store(&limiter->way, knows ? (uint64_t)WAY_UNREAD : (uint64_t)limiter->clock);
     note_spacing(limiter, plan);
     if (plan != plan_inside_const(&limiter->plan)) *plan_inside(&limiter->plan) = *plan;
 }
@@ -152,7 +153,8 @@ static void pause_limiter(weir_limiter *limiter)
     const uint64_t now_ns = most(limiter_now_ns(limiter), 1);
     if (!limiter_paused(limiter)) atom_store(&limiter->paused_at_ns, now_ns);
     atom_store(&limiter->clock_ends_ns, 0);
-    atom_store(&limiter->knows, 0);
+    word_slow_down(&limiter->word);
+    atom_store(&limiter->way, (uint64_t)limiter->clock);
     host_unlock(&limiter->mutex);
     host_event_signal(&limiter->event);
 }

@@ -32,6 +32,7 @@ int api_prepare(weir_error *error)
 static void write_path(struct writer *writer, const char *path)
 {
     const size_t length = strlen(path);
+    if (length == 0) write_text(writer, "an empty path");
     if (length > PATH_SHOWN) write_text(writer, "...");
     write_text(writer, length > PATH_SHOWN ? path + length - PATH_SHOWN : path);
 }

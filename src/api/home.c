@@ -15,10 +15,7 @@ enum { WAITING_MAX = 1 << 22 };
 
 static bool word_is_open(const weir_limiter *limiter)
 {
-    const struct word_seen seen = word_see(&limiter->word);
-    union rule_words copy;
-    copy.word[RULE_KIND] = atom_load(&seen.rule[RULE_KIND]);
-    return copy.rule.algorithm != ALGORITHM_ELSEWHERE;
+    return !word_is_closed(atom_load_acquire(&limiter->word.value));
 }
 
 static bool log_is_home(const weir_limiter *limiter)
@@ -37,9 +34,8 @@ void limiter_look(weir_limiter *limiter, void (*look)(const struct cell_content 
     for (;;) {
         struct cell_content of_word = {.count = 1};
         uint64_t value;
-        word_read(&limiter->word, &of_word.rule[0], &value);
+        const bool here = word_read(&limiter->word, &of_word.rule[0], &value);
         of_word.state = &value;
-        const bool here = of_word.rule[0].algorithm != ALGORITHM_ELSEWHERE;
         if (here) look(&of_word, context);
         if (here || cell_look(&limiter->cell, look, context) || log_is_home(limiter)) return;
         host_yield();
@@ -132,6 +128,9 @@ void home_open(weir_limiter *limiter, struct home_held *held)
 {
     limiter->home = held->home;
     if (held->home == HOME_WORD) word_open_with(&limiter->word, held->content.rule, held->value);
+    if (atom_load(&limiter->begun_ns) != 0) word_begin(&limiter->word);
+    atom_fence_full(); /* as in weir_stop */
+    if (limiter_stopped(limiter)) word_slow_down(&limiter->word);
     if (held->home == HOME_LOG) log_open(&held->log);
     if (held->home == HOME_CELL) cell_open_with(&limiter->cell, &held->content);
 }

@@ -319,11 +319,13 @@ weir_decision weir_lease_renew(weir_lease *lease, uint64_t cost)
     weir_limiter *limiter = holder->limiter;
     const uint64_t now_ns = limiter_now_ns(limiter);
     const unsigned slot = host_slot_known();
-    if (cost == 1 && holder->size == 0 && holder->want < SLICE_LEAST && slot < HOST_SLOTS &&
-        limiter_is_plain(limiter, now_ns) && limiter_refuses(limiter, now_ns, &limiter->tally[slot])) {
-        return word_denied(&limiter->tally[slot].note, now_ns);
-    }
-    return ask_at(lease, now_ns, cost);
+    const bool may = cost == 1 && holder->size == 0 && holder->want < SLICE_LEAST && slot < HOST_SLOTS;
+    if (!may) return ask_at(lease, now_ns, cost);
+    struct tally *tally = &limiter->tally[slot];
+    if (!word_denies(&limiter->word, word_see(&limiter->word), now_ns, &tally->note))
+        return ask_at(lease, now_ns, cost);
+    tally_add(&tally->denied, true, 1);
+    return word_denied(&tally->note, now_ns);
 }
 
 /* ---- waiting ---- */

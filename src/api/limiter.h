@@ -29,6 +29,9 @@ enum { AHEAD_NS = 4000 };
 /* All napping threads together are woken this often, each after at least the minimum sleep. */
 enum { WAKES_IN_A_MIN_SLEEP = 2 };
 
+/* The state may decide without the clock that a call passes. */
+enum { WAY_UNREAD = WEIR_CLOCK_TSC + 1 };
+
 /* Each is written by one thread, so that counting writes nothing shared; the last one is shared by threads without an
    index, which note nothing. */
 struct tally {
@@ -72,18 +75,19 @@ struct home_held {
     uint64_t value, out; /* the state of a word; permits in leases */
 };
 
-/*  line 0      clock ... log       read by every call, written by changes and a stop
-    line 1      min_sleep_ns ...        read by threads that sleep or take leases
-    lines       word                see word.h
+/*  lines       word                see word.h; first, so that its address is the limiter's
+    a line      clock ... log       read by every call, written by changes and a stop
+    a line      min_sleep_ns ...    read by threads that sleep or take leases
     lines       cell                see cell.h
     lines       tally, queue        one for each thread index
     a line      naps                written by threads that nap
     beyond      event ...           written when something happens, most of it under the mutex */
 struct weir_limiter {
+    struct word word; /* one limit of one word; closed if another home has it */
     _Alignas(SHARE_LINE) weir_clock clock;
     weir_use use;
     struct host_ticker *ticker;
-    struct atom knows; /* 1: its state may decide without the clock that a call passes */
+    struct atom way; /* in which weir_take gets the time: a weir_clock, or WAY_UNREAD */
     struct atom stopped;
     struct atom clock_ends_ns;  /* when the limit's clock has to be set again */
     struct atom counts_refused; /* 1: refusals change the state, so none may be made on the way to a wait */
@@ -98,7 +102,6 @@ struct weir_limiter {
     struct atom manual_ns;
     struct atom late_max_ns; /* the most by which a call was granted after it was due */
 
-    _Alignas(SHARE_LINE) struct word word; /* one limit of one word; says "elsewhere" if another home has it */
     _Alignas(SHARE_LINE) struct cell cell;
     struct tally tally[HOST_SLOTS + 1];
     struct queue queue[HOST_SLOTS + 1]; /* by thread, as the tally */
@@ -116,8 +119,8 @@ struct weir_limiter {
     uint32_t generation; /* the number of changes */
 };
 
-_Static_assert(offsetof(struct weir_limiter, min_sleep_ns) == SHARE_LINE, "what every call reads is one line");
-_Static_assert(offsetof(struct weir_limiter, word) % SHARE_LINE == 0, "the word has its lines for itself");
+_Static_assert(offsetof(struct weir_limiter, min_sleep_ns) - offsetof(struct weir_limiter, clock) == SHARE_LINE,
+               "what every call reads is one line");
 _Static_assert(offsetof(struct weir_limiter, cell) % SHARE_LINE == 0, "so has the cell");
 _Static_assert(offsetof(struct weir_limiter, tally) % SHARE_LINE == 0, "and so has what a thread counts");
 _Static_assert(offsetof(struct weir_limiter, queue) % SHARE_LINE == 0 && sizeof(struct queue) == SHARE_LINE,
@@ -162,21 +165,6 @@ static inline bool limiter_paused(const weir_limiter *limiter)
 static inline bool limiter_stopped(const weir_limiter *limiter)
 {
     return atom_load(&limiter->stopped) != 0;
-}
-
-/* True if it is neither stopped nor due for a new clock: then the word alone decides, if it has the state. */
-static inline bool limiter_is_plain(const weir_limiter *limiter, uint64_t now_ns)
-{
-    return now_ns < atom_load(&limiter->clock_ends_ns) && !limiter_stopped(limiter);
-}
-
-/* True if one permit is refused by the thread's note in its tally; then that is counted too. */
-static inline bool limiter_refuses(const weir_limiter *limiter, uint64_t now_ns, struct tally *tally)
-{
-    const struct word_seen seen = word_see(&limiter->word);
-    if (!word_denies(&seen, now_ns, &tally->note)) return false;
-    tally_add(&tally->denied, true, 1);
-    return true;
 }
 
 /* ---- change.c ---- */

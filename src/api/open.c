@@ -56,7 +56,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
         return failed;
     }
     host_mutex_open(&limiter->mutex);
-    word_open(&limiter->word, &(struct rule){.algorithm = ALGORITHM_ELSEWHERE});
+    word_make(&limiter->word);
     cell_open(&limiter->cell, &limiter->word.out, host_yield);
     limiter->home = HOME_CELL; /* which is empty */
     host_lock(&limiter->mutex);
@@ -91,6 +91,8 @@ void weir_close(weir_limiter *limiter)
 void weir_stop(weir_limiter *limiter)
 {
     atom_store_release(&limiter->stopped, 1);
+    atom_fence_full(); /* a change that does not see the stop opens the word before it is slowed down, see home_open */
+    word_slow_down(&limiter->word);
     host_event_signal(&limiter->event);
 }
 

@@ -139,7 +139,7 @@ static weir_decision ask_and_count(weir_limiter *limiter, const struct ask *ask)
 static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
 {
     weir_decision decision;
-    const bool may = atom_load(&limiter->knows) != 0 && !limiter_stopped(limiter);
+    const bool may = atom_load(&limiter->way) == WAY_UNREAD && !limiter_stopped(limiter);
     if (may && cell_decide_unread(&limiter->cell, ask, &decision)) {
         limiter_count(limiter, &decision);
         return decision;
@@ -148,47 +148,69 @@ static weir_decision ask_at_last_reading(weir_limiter *limiter, struct ask *ask)
     return ask_and_count(limiter, ask);
 }
 
+static __attribute__((noinline)) void begin(weir_limiter *limiter)
+{
+    host_lock(&limiter->mutex);
+    if (atom_load(&limiter->begun_ns) != 0) word_begin(&limiter->word);
+    host_unlock(&limiter->mutex);
+}
+
 /* The slow path.  It notes the decision for one permit: a thread that is refused twice is refused from the note. */
 static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
     const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
+    if (decision.verdict == WEIR_ALLOW && word_waits_to_begin(&limiter->word)) begin(limiter);
     const unsigned slot = host_slot();
     if (cost == 1 && slot < HOST_SLOTS) word_note(&limiter->tally[slot].note, &decision, now_ns);
     return decision;
 }
 
-/* A function of its own, so that a refusal saves no registers. */
-static __attribute__((noinline)) weir_decision grant_fast(weir_limiter *limiter, uint64_t now_ns, uint64_t cost,
-                                                          struct tally *tally)
+/* One call in so many notices that the processor's counter has stopped. */
+enum { COMPARED_ONCE_IN = 1024 };
+
+static ATOM_INLINE void count_call(struct atom *calls, bool by_counter)
 {
-    const struct word_seen seen = word_see(&limiter->word);
-    struct granted granted;
-    if (!word_grant(&limiter->word, &seen, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost);
-    tally_add(&tally->allowed, true, 1);
-    tally_add(&tally->granted, true, cost);
-    return word_granted(&granted, now_ns, cost);
+    const uint64_t before = tally_add(calls, true, 1);
+    if (by_counter && before % COMPARED_ONCE_IN == 0) host_tsc_compare_next();
 }
 
 /* The fast path.  It builds the decision in the caller's memory: to copy it there would cost as much as the
    compare-and-swap.  A thread that has no index yet takes the slow path, which assigns one. */
-static ATOM_INLINE weir_decision take_fast(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
+static ATOM_INLINE weir_decision take_fast(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, bool by_counter)
 {
     const unsigned slot = host_slot_known();
-    if (slot >= HOST_SLOTS || !limiter_is_plain(limiter, now_ns)) return take_at(limiter, now_ns, cost);
+    struct granted granted;
+    if (slot >= HOST_SLOTS) return take_at(limiter, now_ns, cost);
     struct tally *tally = &limiter->tally[slot];
-    const bool refused = cost == 1 && limiter_refuses(limiter, now_ns, tally);
-    return refused ? word_denied(&tally->note, now_ns) : grant_fast(limiter, now_ns, cost, tally);
+    const uint64_t raw = word_see(&limiter->word);
+    if (cost == 1 && word_denies(&limiter->word, raw, now_ns, &tally->note)) {
+        count_call(&tally->denied, by_counter);
+        return word_denied(&tally->note, now_ns);
+    }
+    if (!word_grant(&limiter->word, raw, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost);
+    count_call(&tally->allowed, by_counter);
+    tally_add(&tally->granted, true, cost);
+    return word_granted(&granted, now_ns, cost);
 }
 
 weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uint64_t cost)
 {
-    return take_fast(limiter, now.ns, cost);
+    return take_fast(limiter, now.ns, cost, false);
+}
+
+/* A function of its own, so that the others need no room for a question. */
+static __attribute__((noinline)) weir_decision take_unread(weir_limiter *limiter, uint64_t cost)
+{
+    return ask_at_last_reading(limiter, &(struct ask){.cost = cost});
 }
 
 weir_decision weir_take(weir_limiter *limiter, uint64_t cost)
 {
-    if (atom_load(&limiter->knows) != 0) return ask_at_last_reading(limiter, &(struct ask){.cost = cost});
-    return take_fast(limiter, limiter_now_ns(limiter), cost);
+    const uint64_t way = atom_load(&limiter->way);
+    uint64_t now_ns;
+    if (way == WEIR_CLOCK_TSC && host_tsc_fresh(&now_ns)) return take_fast(limiter, now_ns, cost, true);
+    if (way == WAY_UNREAD) return take_unread(limiter, cost);
+    return take_fast(limiter, limiter_now_ns(limiter), cost, false);
 }
 
 weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max)

@@ -15,7 +15,6 @@
                 row(SLIDING_LOG, sliding_log, 12)
 
 enum algorithm_name {
-    ALGORITHM_ELSEWHERE = 0, /* no limit: a word says so whose state lives in a cell */
 #define ALGORITHM_ENUM(name, file, number) ALGORITHM_##name = (number),
     ALGORITHMS(ALGORITHM_ENUM)
 #undef ALGORITHM_ENUM

@@ -26,12 +26,6 @@ static inline uint64_t tick_at(const struct rule *rule, uint64_t now_ns)
     return add_saturating(rule->anchor_tick, multiply_shift_floor_64(elapsed_ns, rule->multiplier, rule->shift));
 }
 
-/* A time after the anchor whose tick takes a multiplication and no more: with limits of this world, for decades. */
-static inline bool clock_is_near(const struct rule *rule, uint64_t now_ns)
-{
-    return now_ns > rule->anchor_ns && shift_is_near_64(now_ns - rule->anchor_ns, rule->shift);
-}
-
 static inline uint64_t ns_ceil(const struct rule *rule, uint64_t tick)
 {
     const uint64_t ticks = subtract_to_zero(tick, rule->anchor_tick);

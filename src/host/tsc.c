@@ -16,9 +16,8 @@
 #endif
 
 enum {
-    FRACTION_BITS = 32, /* of the multiplier */
-    NARROW_NS = 200,    /* a pair this precise is good enough */
-    WIDE_NS = 300,      /* a pair less precise than this is useless */
+    NARROW_NS = 200, /* a pair this precise is good enough */
+    WIDE_NS = 300,   /* a pair less precise than this is useless */
     TRIES = 4,
     LATE_NS = 1000, /* how far a pair may lie off the line, beside half its width */
     STEERED_SHIFT =
@@ -35,11 +34,6 @@ __extension__ typedef unsigned __int128 tsc_wide;
 typedef uint64_t tsc_wide;
 #endif
 
-static uint64_t tsc_load(const _Atomic uint64_t *word)
-{
-    return atomic_load_explicit(word, memory_order_acquire);
-}
-
 static void tsc_store(_Atomic uint64_t *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_release);
@@ -48,34 +42,6 @@ static void tsc_store(_Atomic uint64_t *word, uint64_t value)
 static uint64_t narrowed(tsc_wide value)
 {
     return value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
-}
-
-/* ---- reading ---- */
-
-static inline enum host_tsc_age tsc_read_line(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
-{
-    const uint64_t number = tsc_load(&clock->number);
-    const struct host_tsc_line *line = &clock->line[number & 1];
-    const uint64_t from = tsc_load(&line->tsc), from_ns = tsc_load(&line->ns), floor_ns = tsc_load(&line->floor_ns);
-    const uint64_t multiplier = tsc_load(&line->multiplier), check = tsc_load(&line->check);
-    if (number == 0 || atomic_load_explicit(&clock->number, memory_order_relaxed) != number) return HOST_TSC_NONE;
-    const uint64_t passed = tsc - from; /* huge if the counter was read just before the line was replaced */
-    if (passed > 2 * check) return HOST_TSC_NONE;
-    const uint64_t there_ns = from_ns + (passed * multiplier >> FRACTION_BITS); /* 2^21 ns at most: no overflow */
-    *ns = there_ns > floor_ns ? there_ns : floor_ns;
-    return passed <= check ? HOST_TSC_FRESH : HOST_TSC_DUE;
-}
-
-enum host_tsc_age host_tsc_read(const struct host_tsc *clock, uint64_t tsc, uint64_t *ns)
-{
-    return tsc_read_line(clock, tsc, ns);
-}
-
-/* A counter that is not in use is not read, since that takes half as long as the kernel's clock. */
-static inline enum host_tsc_age read_counter(const struct host_tsc *clock, uint64_t (*tsc)(void), uint64_t *ns)
-{
-    if (atomic_load_explicit(&clock->number, memory_order_relaxed) == 0) return HOST_TSC_NONE;
-    return tsc_read_line(clock, tsc(), ns);
 }
 
 /* ---- checking ---- */
@@ -88,14 +54,14 @@ void host_tsc_give_up(struct host_tsc *clock)
 
 static void publish(struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t floor_ns, uint64_t pace)
 {
-    const uint64_t number = ++clock->numbers;
-    struct host_tsc_line *line = &clock->line[number & 1];
+    struct host_tsc_line *line = &clock->line;
+    tsc_store(&clock->number, clock->numbers += 2);
     tsc_store(&line->tsc, pair->tsc);
     tsc_store(&line->ns, pair->ns);
     tsc_store(&line->floor_ns, floor_ns);
     tsc_store(&line->multiplier, pace);
-    tsc_store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << FRACTION_BITS) / pace);
-    tsc_store(&clock->number, number);
+    tsc_store(&line->check, ((uint64_t)HOST_TSC_CHECK_NS << HOST_TSC_FRACTION_BITS) / pace);
+    tsc_store(&clock->number, clock->numbers + 1);
 }
 
 /* ns per count since the base; 0 if that is impossible: the counter stopped, went back or jumped. */
@@ -103,7 +69,7 @@ static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair
 {
     if (pair->tsc <= clock->base.tsc || pair->ns <= clock->base.ns) return 0;
     const uint64_t pace =
-        narrowed(((tsc_wide)(pair->ns - clock->base.ns) << FRACTION_BITS) / (pair->tsc - clock->base.tsc));
+        narrowed(((tsc_wide)(pair->ns - clock->base.ns) << HOST_TSC_FRACTION_BITS) / (pair->tsc - clock->base.tsc));
     const uint64_t first = clock->multiplier != 0 ? clock->multiplier : pace;
     const uint64_t off = pace > first ? pace - first : first - pace;
     return off <= first >> PACE_SHIFT ? pace : 0;
@@ -112,14 +78,15 @@ static uint64_t pace_of(const struct host_tsc *clock, const struct host_tsc_pair
 /* True if the pair lies where the line in force allows it.  *floor_ns: the latest time that readers may have got. */
 static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pair, uint64_t *floor_ns)
 {
-    const struct host_tsc_line *line = &clock->line[clock->numbers & 1];
-    const uint64_t from = tsc_load(&line->tsc), from_ns = tsc_load(&line->ns), before_ns = tsc_load(&line->floor_ns);
-    const uint64_t multiplier = tsc_load(&line->multiplier), check = tsc_load(&line->check);
+    const struct host_tsc_line *line = &clock->line;
+    const uint64_t from = host_tsc_load(&line->tsc), from_ns = host_tsc_load(&line->ns),
+                   before_ns = host_tsc_load(&line->floor_ns);
+    const uint64_t multiplier = host_tsc_load(&line->multiplier), check = host_tsc_load(&line->check);
     const uint64_t passed = pair->tsc > from ? pair->tsc - from : 0, told = passed < 2 * check ? passed : 2 * check;
-    const uint64_t there_ns = narrowed(from_ns + ((tsc_wide)passed * multiplier >> FRACTION_BITS));
+    const uint64_t there_ns = narrowed(from_ns + ((tsc_wide)passed * multiplier >> HOST_TSC_FRACTION_BITS));
     const uint64_t off_ns = there_ns > pair->ns ? there_ns - pair->ns : pair->ns - there_ns;
     const uint64_t passed_ns = pair->ns > from_ns ? pair->ns - from_ns : 0;
-    const uint64_t told_ns = from_ns + (told * multiplier >> FRACTION_BITS);
+    const uint64_t told_ns = from_ns + (told * multiplier >> HOST_TSC_FRACTION_BITS);
     *floor_ns = told_ns > before_ns ? told_ns : before_ns;
     return off_ns <= LATE_NS + pair->width_ns / 2 + (passed_ns >> STEERED_SHIFT);
 }
@@ -127,12 +94,12 @@ static bool agrees(const struct host_tsc *clock, const struct host_tsc_pair *pai
 void host_tsc_meet(struct host_tsc *clock, const struct host_tsc_pair *pair)
 {
     uint64_t floor_ns = 0;
-    if (tsc_load(&clock->again_ns) == UINT64_MAX) return;
+    if (host_tsc_load(&clock->again_ns) == UINT64_MAX) return;
     if (!clock->met) {
         clock->base = clock->middle = *pair;
         clock->met = true;
     }
-    const bool learning = tsc_load(&clock->number) == 0;
+    const bool learning = host_tsc_load(&clock->number) == 0;
     tsc_store(&clock->again_ns, pair->ns + CHECK_AGAIN_NS);
     if (learning && pair->ns - clock->base.ns < HOST_TSC_CHECK_NS) return;
     const uint64_t pace = pace_of(clock, pair);
@@ -183,11 +150,11 @@ static uint64_t check(struct host_tsc *clock, const struct host_tsc_source *sour
                       uint64_t due_ns)
 {
     const uint64_t now_ns = age == HOST_TSC_DUE ? due_ns : source->now_ns();
-    if (now_ns < tsc_load(&clock->again_ns) || !tsc_try_lock(clock, source->forks())) return now_ns;
+    if (now_ns < host_tsc_load(&clock->again_ns) || !tsc_try_lock(clock, source->forks())) return now_ns;
     const struct host_tsc_pair pair = read_both(source);
     uint64_t line_ns = now_ns;
     if (pair.width_ns <= WIDE_NS) host_tsc_meet(clock, &pair);
-    else if (tsc_load(&clock->again_ns) != UINT64_MAX) tsc_store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
+    else if (host_tsc_load(&clock->again_ns) != UINT64_MAX) tsc_store(&clock->again_ns, now_ns + CHECK_AGAIN_NS);
     tsc_store(&clock->lock, 0);
     return host_tsc_read(clock, pair.tsc, &line_ns) == HOST_TSC_FRESH ? line_ns : now_ns;
 }
@@ -195,7 +162,8 @@ static uint64_t check(struct host_tsc *clock, const struct host_tsc_source *sour
 uint64_t host_tsc_now(struct host_tsc *clock, const struct host_tsc_source *source, uint64_t *last_ns)
 {
     uint64_t ns = 0;
-    const enum host_tsc_age age = read_counter(clock, source->tsc, &ns);
+    const bool used = host_tsc_load(&clock->number) != 0;
+    const enum host_tsc_age age = used ? host_tsc_read(clock, source->tsc(), &ns) : HOST_TSC_NONE;
     if (age != HOST_TSC_FRESH || ns <= *last_ns) ns = check(clock, source, age, ns);
     if (ns > *last_ns) *last_ns = ns;
     return *last_ns;
@@ -255,32 +223,31 @@ static bool kernel_uses_it(void)
     return read && strcmp(name, "tsc\n") == 0;
 }
 
-static struct host_tsc process_clock;
+struct host_tsc host_tsc_process;
 static pthread_once_t tsc_once = PTHREAD_ONCE_INIT;
-static HOST_THREAD_LOCAL uint64_t tsc_last_ns;
+HOST_THREAD_LOCAL struct host_tsc_told host_tsc_told;
 
 static void look_at_processor(void)
 {
-    if (!runs_at_one_pace() || !kernel_uses_it()) host_tsc_give_up(&process_clock);
+    if (!runs_at_one_pace() || !kernel_uses_it()) host_tsc_give_up(&host_tsc_process);
 }
 
-static __attribute__((noinline)) uint64_t check_process(enum host_tsc_age age, uint64_t due_ns)
+static __attribute__((noinline)) uint64_t now_of_process(void)
 {
     static const struct host_tsc_source source = {counter_unordered, counter_ordered, host_now_ns, host_forks};
     pthread_once(&tsc_once, look_at_processor);
-    return check(&process_clock, &source, age, due_ns);
+    return host_tsc_now(&host_tsc_process, &source, &host_tsc_told.last_ns);
 }
 
 uint64_t host_tsc_now_ns(void)
 {
-    uint64_t ns = 0;
-    const enum host_tsc_age age = read_counter(&process_clock, counter_unordered, &ns);
-    if (age != HOST_TSC_FRESH || ns <= tsc_last_ns) ns = check_process(age, ns);
-    if (ns > tsc_last_ns) tsc_last_ns = ns;
-    return tsc_last_ns;
+    uint64_t ns;
+    if (!host_tsc_fresh(&ns)) ns = now_of_process();
+    host_tsc_compare_next();
+    return ns;
 }
 
 bool host_tsc_answers(void)
 {
-    return tsc_load(&process_clock.number) != 0;
+    return host_tsc_load(&host_tsc_process.number) != 0;
 }

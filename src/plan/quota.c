@@ -103,7 +103,8 @@ static void write_name(struct writer *writer, const struct plan *plan, uint32_t 
 static struct quota_left left_after(const struct plan *plan, const weir_decision *decision, uint64_t full_ns)
 {
     const struct limit *limit = &plan->limit[decision->limit];
-    if (decision->verdict == WEIR_DENY) return (struct quota_left){decision->remaining, decision->retry_ns, false};
+    const bool knows_when = decision->verdict == WEIR_DENY && decision->retry_ns != WEIR_FOREVER;
+    if (knows_when) return (struct quota_left){decision->remaining, decision->retry_ns, false};
     if (decision->verdict == WEIR_ALLOW && plan->interval[decision->limit] != 0)
         return quota_left_of(limit, decision->remaining, full_ns);
     return (struct quota_left){decision->remaining, 0, true};
@@ -122,7 +123,7 @@ size_t weir_plan_headers(const weir_plan *plan, const weir_decision *decision, u
     write_text(&writer, "\r\nRateLimit: ");
     write_name(&writer, inside, decision->limit);
     quota_write_left(&writer, &left);
-    if (decision->verdict == WEIR_DENY)
+    if (decision->verdict == WEIR_DENY && decision->retry_ns != WEIR_FOREVER)
         integer(&writer, "\r\nRetry-After: ", most(quota_seconds(decision->retry_ns), 1));
     write_text(&writer, "\r\n");
     return writer.length;

@@ -127,7 +127,7 @@ bool reader_at_end(const struct reader *reader)
 bool reader_fail_unknown_word(struct reader *reader, size_t at, const char *start, size_t size)
 {
     const char *near = words_nearest(start, size);
-    if (near == NULL) {
+    if (near == NULL || (strlen(near) == size && strncmp(near, start, size) == 0)) { /* a word, but not here */
         return reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown word \"", start, size,
                                    "\"; expected a slash and a period, or an option; for example 10/s burst=20");
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
    Load, decide, compare and swap: one loop for every limit whose state is one word.
 
-   The word says under which of two rules it was written.  A caller copies that rule without a lock.  A change may tear
-   the copy, but then the word has moved on, and because no value ever comes back the swap fails.  So a change needs no
-   freeze, no epoch and no memory reclamation.  It takes two steps, and between them the state belongs to the setter:
+   A caller copies the rule without a lock.  A change may tear the copy, but then the word has moved on, and because no
+   value ever comes back the swap fails.  So a change needs no freeze, no epoch and no memory reclamation.  It takes two
+   steps, and between them the state belongs to the setter:
 
-       close    rule[1-i] := elsewhere;               swap (i, v) -> (1-i, above all), again if it moved
-       open     rule[i] := to, clock above all;       store (i, v')
-       caller   (i, v) := word;  copy rule[i];  decide;   ALLOW: swap (i, v) -> (i, v')     else again
-                                                          DENY:  counts if the word is still (i, v)
+       close    swap v -> closed, above all;          again if it moved
+       open     rule := to, clock above all;          store v'
+       caller   v := word, or elsewhere if closed;  copy rule;  decide;   ALLOW: swap v -> v'     else again
+                                                                          DENY:  counts if the word is still v
 
    A thread that lowers the value first raises `high`; otherwise a later change could set its clock below a value that
    was there.  Numbering starts again only when clocks have run through 2^61 ticks, which takes decades. */
@@ -22,9 +22,9 @@ enum { WORD_BACK_OFF_AFTER = 2, WORD_BACK_OFF_MAX = 32 };
 static const uint64_t CLOCK_MAX = UINT64_C(1) << 61;
 
 /* Word by word, without a loop: this is the hot path, and wider loads would wait for these stores. */
-static union rule_words copy_rule(const struct word *word, unsigned index)
+static union rule_words copy_rule(const struct word *word)
 {
-    const struct atom *from = word->rule[index];
+    const struct atom *from = word->rule;
     union rule_words copy;
     copy.word[0] = atom_load(&from[0]);
     copy.word[1] = atom_load(&from[1]);
@@ -39,10 +39,33 @@ static union rule_words copy_rule(const struct word *word, unsigned index)
 
 /* Released, so that a thread that still copies the rule that was here, and meets one of these words, sees at its second
    look that the value has moved: a denial is not followed by a swap, which would fail. */
-static void store_rule(struct word *word, unsigned index, const struct rule *rule)
+static void store_rule(struct word *word, const struct rule *rule)
 {
     const union rule_words from = {.rule = *rule};
-    for (int i = 0; i < RULE_WORDS; i++) atom_store_release(&word->rule[index][i], from.word[i]);
+    for (int i = 0; i < RULE_WORDS; i++) atom_store_release(&word->rule[i], from.word[i]);
+}
+
+/* What passes so soon after the anchor fits a word, burst and all, before the limit's clock has to be set again. */
+static uint64_t near_ns_of(const struct rule *rule)
+{
+    const uint64_t last = least(CLOCK_MAX, subtract_to_zero(WORD_VALUE_MAX, rule->burst));
+    return subtract_to_zero(ns_ceil(rule, last), rule->anchor_ns);
+}
+
+/* Released and near_ns last, as above and for word_denies. */
+static void store_fast(struct word *word, const struct rule *rule)
+{
+    struct word_fast *fast = &word->fast;
+    const bool gcra = rule->algorithm == ALGORITHM_GCRA;
+    const unsigned up = (64 - rule->shift) & 63;
+    atom_store_release(&fast->kind, (uint64_t)(rule->scale & 63) << 32 | rule->generation);
+    atom_store_release(&fast->anchor_ns, rule->anchor_ns);
+    atom_store_release(&fast->anchor_tick, rule->anchor_tick);
+    atom_store_release(&fast->whole, up == 0 ? 0 : rule->multiplier >> (64 - up));
+    atom_store_release(&fast->fraction, rule->multiplier << up);
+    atom_store_release(&fast->burst, rule->burst);
+    atom_store_release(&fast->permits, 0);
+    atom_store_release(&fast->near_ns, gcra ? subtract_to_zero(near_ns_of(rule), 1) : 0);
 }
 
 /* Contention costs less when losers back off; the first failure is often chance.  On two cores this gains a factor of
@@ -54,23 +77,20 @@ static void word_back_off(unsigned failures)
     for (unsigned i = 0; i < pauses; i++) atom_pause();
 }
 
-void word_open(struct word *word, const struct rule *rule)
+void word_make(struct word *word)
 {
-    atom_store(&word->high, 0);
-    atom_store(&word->out, 0);
-    store_rule(word, 0, rule);
-    store_rule(word, 1, rule);
-    atom_store_release(&word->value, 0);
+    *word = (struct word){.value = {WORD_CLOSED}};
 }
 
-void word_read(struct word *word, struct rule *rule, uint64_t *value)
+bool word_read(struct word *word, struct rule *rule, uint64_t *value)
 {
     uint64_t raw;
     do {
         raw = atom_load_acquire(&word->value);
-        *rule = copy_rule(word, word_index(raw)).rule;
+        *rule = copy_rule(word).rule;
     } while (!word_unchanged(word, raw));
     *value = word_value(raw);
+    return !word_is_closed(raw);
 }
 
 static void decide_one(const struct rule *rule, uint64_t *value, const struct ask *ask, uint64_t wait_max_ns,
@@ -89,10 +109,9 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (unsigned failures = 0;; word_back_off(++failures)) {
-        const union rule_words copy = copy_rule(word, word_index(raw));
-        const bool elsewhere = copy.rule.algorithm == ALGORITHM_ELSEWHERE;
-        uint64_t value = word_value(raw);
-        decision->verdict = 0;
+        if (word_is_closed(raw)) return false;
+        const union rule_words copy = copy_rule(word);
+        uint64_t value = raw;
         const uint64_t out = atom_load_acquire(&word->out);
         uint64_t wait_max_ns = ask->wait_max_ns;
         if (out != 0) {
@@ -100,12 +119,10 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
             wait_max_ns = lease_wait_max_ns(&copy.rule, out, ask);
         }
         if (ask->undo != NULL) ask->undo->before[0][0] = value;
-        if (!elsewhere) decide_one(&copy.rule, &value, ask, wait_max_ns, decision);
+        decide_one(&copy.rule, &value, ask, wait_max_ns, decision);
         if (ask->undo != NULL) ask->undo->after[0][0] = value;
-        const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != word_value(raw);
-        if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) {
-            return !elsewhere;
-        }
+        const bool writes = decision->verdict == WEIR_ALLOW && !ask->peek && value != raw;
+        if (writes ? atom_swap(&word->value, &raw, value) : word_unchanged(word, raw)) return true;
         if (!writes) raw = atom_load_acquire(&word->value);
     }
 }
@@ -120,22 +137,21 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (unsigned failures = 0;; word_back_off(++failures)) {
-        const struct rule rule = copy_rule(word, word_index(raw)).rule;
-        uint64_t value = word_value(raw);
+        if (word_is_closed(raw)) return false;
+        const struct rule rule = copy_rule(word).rule;
+        uint64_t value = raw;
         const uint64_t out = atom_load_acquire(&word->out);
         /* Decided before the limit was changed: its ticks mean nothing now, so nothing is given back.  Nor is it while
            permits are out, see lease.c. */
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         const bool keep = (foreign || out != 0) && actual < decision->charged;
-        const struct rules rules = {&rule, rule.algorithm != ALGORITHM_ELSEWHERE && !keep};
+        const struct rules rules = {&rule, !keep};
         if (!keep) lease_hold(&rule, &value, now_ns, out);
         decide_settle(rules, &value, now_ns, decision, &decision->charged, &actual, &decision->end);
         if (value > WORD_VALUE_MAX) value = WORD_VALUE_MAX;
-        if (value < word_value(raw)) raise_high(word, word_value(raw));
-        const bool writes = value != word_value(raw);
-        if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) {
-            return rule.algorithm != ALGORITHM_ELSEWHERE;
-        }
+        if (value < raw) raise_high(word, raw);
+        const bool writes = value != raw;
+        if (writes ? atom_swap(&word->value, &raw, value) : word_unchanged(word, raw)) return true;
         if (!writes) raw = atom_load_acquire(&word->value);
     }
 }
@@ -152,16 +168,18 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
     uint64_t told = trade->held, raw = atom_load_acquire(&word->value);
     bool here;
     for (unsigned failures = 0;; word_back_off(++failures)) {
-        const struct rule rule = copy_rule(word, word_index(raw)).rule;
-        uint64_t value = word_value(raw);
+        here = !word_is_closed(raw);
+        if (!here) *slice = (struct lease_slice){.permits = 0};
+        if (!here) break;
+        const struct rule rule = copy_rule(word).rule;
+        uint64_t value = raw;
         const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), told - trade->held);
         struct trade may = *trade;
         if (!at_its_highest(word, &rule, value, trade->now_ns)) may.want = least(trade->want, trade->held);
         *slice = lease_trade(&rule, &value, &may, out);
-        here = rule.algorithm != ALGORITHM_ELSEWHERE;
-        if (!here || value > WORD_VALUE_MAX) {
+        if (value > WORD_VALUE_MAX) {
             slice->permits = 0;
-            value = word_value(raw);
+            value = raw;
         }
         if (slice->permits > told) {
             lease_more(&word->out, slice->permits - told);
@@ -170,9 +188,9 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
             raw = atom_load_acquire(&word->value);
             continue;
         }
-        if (value < word_value(raw)) raise_high(word, word_value(raw));
-        const bool writes = value != word_value(raw);
-        if (writes ? atom_swap(&word->value, &raw, word_raw(word_index(raw), value)) : word_unchanged(word, raw)) break;
+        if (value < raw) raise_high(word, raw);
+        const bool writes = value != raw;
+        if (writes ? atom_swap(&word->value, &raw, value) : word_unchanged(word, raw)) break;
         if (!writes) raw = atom_load_acquire(&word->value);
     }
     const uint64_t kept = here ? slice->permits : trade->held;
@@ -186,22 +204,13 @@ static uint64_t word_highest(const struct word *word, uint64_t value)
     return most(value, atom_load(&word->high));
 }
 
-/* Nothing else is read of a rule that says so. */
-static void store_elsewhere(struct word *word, unsigned index)
-{
-    const union rule_words from = {.rule = {.algorithm = ALGORITHM_ELSEWHERE}};
-    atom_store_release(&word->rule[index][RULE_KIND], from.word[RULE_KIND]); /* as in store_rule */
-}
-
 void word_close(struct word *word, struct rule *rule, uint64_t *value)
 {
     uint64_t raw = atom_load_acquire(&word->value), above;
-    const unsigned index = word_index(raw);
-    *rule = copy_rule(word, index).rule;
-    store_elsewhere(word, 1 - index);
+    *rule = copy_rule(word).rule;
     do {
         above = least(word_highest(word, word_value(raw)) + 1, WORD_VALUE_MAX);
-    } while (!atom_swap(&word->value, &raw, word_raw(1 - index, above)));
+    } while (!atom_swap(&word->value, &raw, WORD_CLOSED | above));
     *value = word_value(raw);
 }
 
@@ -221,9 +230,21 @@ static uint64_t fresh(const struct rule *rule)
 
 void word_open_with(struct word *word, const struct rule *rule, uint64_t value)
 {
-    const unsigned index = 1 - word_index(atom_load(&word->value));
     const uint64_t begins = value != 0 ? value : fresh(rule);
-    store_rule(word, index, rule);
+    store_rule(word, rule);
+    store_fast(word, rule);
     atom_store(&word->high, rule->anchor_tick - 1);
-    atom_store_release(&word->value, word_raw(index, least(begins, WORD_VALUE_MAX)));
+    atom_store_release(&word->value, least(begins, WORD_VALUE_MAX));
+}
+
+void word_begin(struct word *word)
+{
+    struct rule rule;
+    uint64_t value;
+    if (word_read(word, &rule, &value)) atom_store(&word->fast.permits, permits_floor(&rule, rule.burst));
+}
+
+void word_slow_down(struct word *word)
+{
+    atom_store(&word->fast.near_ns, 0);
 }

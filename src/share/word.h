@@ -13,38 +13,45 @@
 #include "share/lease.h"
 #include "share/line.h"
 
+/* What the fast path reads of a rule by gcra, computed in advance, see word_fast.h.  near_ns is 0 for every other rule,
+   and while all calls have to take the slow path. */
+struct word_fast {
+    struct atom near_ns; /* above the ns since anchor_ns, less one, for which all this is right */
+    struct atom anchor_ns, anchor_tick;
+    struct atom whole, fraction; /* ticks per ns, and what is beyond them in 2^-64 */
+    struct atom burst, permits;  /* in ticks, and in whole permits: 0 until word_begin */
+    struct atom kind;            /* scale:32 | generation:32 */
+};
+
 /*      line 0          line 1          line 2          line 3
-     | value | out . | rule[0]       | rule[1]       | high | .... |
-       written by      read by all     read by all     written by those who lower,
-       every take                                      read by those who change      */
+     | value | out . | rule          | fast          | high | .... |
+       written by      read on the     read on the     written by those who lower,
+       every take      slow path       fast path       read by those who change      */
 struct word {
-    _Alignas(SHARE_LINE) struct atom value; /* plan index:1 | value:63 */
+    _Alignas(SHARE_LINE) struct atom value; /* closed:1 | value:63 */
     struct atom out;                        /* permits in leases, see lease.c */
-    _Alignas(SHARE_LINE) struct atom rule[2][RULE_WORDS];
+    _Alignas(SHARE_LINE) struct atom rule[RULE_WORDS];
+    struct word_fast fast;
     struct atom high; /* no value that was ever lowered is above this one and the present one */
 };
 
-_Static_assert(offsetof(struct word, rule) == SHARE_LINE && sizeof(struct word) == (size_t)4 * SHARE_LINE,
+_Static_assert(offsetof(struct word, rule) == SHARE_LINE && offsetof(struct word, fast) == (size_t)2 * SHARE_LINE &&
+                   offsetof(struct word, high) == (size_t)3 * SHARE_LINE,
                "no false sharing");
 
-/* The word of a rule that has its algorithm. */
-enum { RULE_KIND = offsetof(struct rule, generation) / sizeof(uint64_t) };
-
 static const uint64_t WORD_VALUE_MAX = INT64_MAX;
+
+/* While a word is closed the state is stored elsewhere. */
+static const uint64_t WORD_CLOSED = UINT64_C(1) << 63;
 
 static inline uint64_t word_value(uint64_t raw)
 {
     return raw & WORD_VALUE_MAX;
 }
 
-static inline unsigned word_index(uint64_t raw)
+static inline bool word_is_closed(uint64_t raw)
 {
-    return (unsigned)(raw >> 63);
-}
-
-static inline uint64_t word_raw(unsigned index, uint64_t value)
-{
-    return (uint64_t)index << 63 | value;
+    return raw >= WORD_CLOSED;
 }
 
 /* True if the word is unchanged, so that the copy of the rule was whole. */
@@ -54,8 +61,8 @@ static inline bool word_unchanged(const struct word *word, uint64_t raw)
     return atom_load(&word->value) == raw;
 }
 
-/* [one thread] */
-void word_open(struct word *word, const struct rule *rule);
+/* [one thread] Makes a word, which is closed. */
+void word_make(struct word *word);
 
 /* False if the state is stored elsewhere; otherwise *decision is filled. */
 bool word_decide(struct word *word, const struct ask *ask, weir_decision *decision);
@@ -77,7 +84,19 @@ uint64_t word_anchor(const struct word *word);
 /* `value` is 0 for a fresh state, otherwise not below the rule's anchor. */
 void word_open_with(struct word *word, const struct rule *rule, uint64_t value);
 
-/* A consistent copy. */
-void word_read(struct word *word, struct rule *rule, uint64_t *value);
+/* A consistent copy.  False if the state is stored elsewhere. */
+bool word_read(struct word *word, struct rule *rule, uint64_t *value);
+
+/* [one setter at a time] From now on all calls take the slow path, until the word is opened again. */
+void word_slow_down(struct word *word);
+
+/* [one setter at a time] Until then all takes are on the slow path: someone has to note when the first was granted. */
+void word_begin(struct word *word);
+
+/* Of a word by gcra. */
+static inline bool word_waits_to_begin(const struct word *word)
+{
+    return atom_load(&word->fast.permits) == 0 && atom_load(&word->fast.near_ns) != 0;
+}
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT
    The fast path of word_decide for the most frequent call: one limit by gcra, no permit in leases, and no waiting.
 
-   A grant copies only the words of the rule that gcra needs, and tries the swap once.  A refusal of one permit
-   determines when a permit passes, and until another call takes one that time stays the same: a thread that has noted
-   it needs no arithmetic for the next refusal.  In all other cases both functions return that they do not know, and
-   have done nothing: then word_decide decides.  The result is exactly that of word_decide, and a refusal writes nothing
-   shared.
+   A grant reads one line, in which the rule is ready for use, and tries the swap once.  It multiplies twice where
+   tick_at does once, since that needs no shift, and near_ns stands for all that might overflow.
+
+   A refusal of one permit determines when a permit passes, and until another call takes one that time stays the same: a
+   thread that has noted it needs no arithmetic for the next refusal.
+
+   In all other cases both functions return that they do not know, and have done nothing: then word_decide decides.  The
+   result is exactly that of word_decide, and a refusal writes nothing shared.
 
    Permits in leases make no difference to a call that is refused: they hold back at most the burst less a permit
    (lease.c), and less than that was left. */
 #ifndef WEIR_SHARE_WORD_FAST_H
 #define WEIR_SHARE_WORD_FAST_H
 
-#include "core/algorithm/gcra_inline.h"
-#include "core/clock.h"
+#include "core/num.h"
 #include "share/word.h"
 
 /* While the word has `value`, under the rule of this generation, a permit passes at passes_ns and not before.  Zeroed:
@@ -23,8 +25,8 @@ struct note {
 };
 
 struct granted {
-    uint64_t end, remaining;
-    uint32_t generation;
+    uint64_t end, left; /* in ticks */
+    uint64_t kind;      /* of word_fast */
 };
 
 static inline weir_decision word_granted(const struct granted *granted, uint64_t now_ns, uint64_t cost)
@@ -32,9 +34,9 @@ static inline weir_decision word_granted(const struct granted *granted, uint64_t
     return (weir_decision){.verdict = WEIR_ALLOW,
                            .start = {now_ns},
                            .end = granted->end,
-                           .remaining = granted->remaining,
+                           .remaining = granted->left >> (granted->kind >> 32),
                            .charged = cost,
-                           .reserved = granted->generation};
+                           .reserved = (uint32_t)granted->kind};
 }
 
 /* Every field is named, also those that are 0: otherwise all are zeroed first, and some written twice. */
@@ -58,50 +60,34 @@ static inline void word_note(struct note *note, const weir_decision *decision, u
     *note = (struct note){decision->end, now_ns + decision->retry_ns, (uint32_t)decision->reserved};
 }
 
-/* The word, and the rule it was written under. */
-struct word_seen {
-    uint64_t raw;
-    const struct atom *rule;
-};
-
-static inline struct word_seen word_see(const struct word *word)
+static inline uint64_t word_see(const struct word *word)
 {
-    const uint64_t raw = atom_load_acquire(&word->value);
-    return (struct word_seen){raw, word->rule[word_index(raw)]};
+    return atom_load_acquire(&word->value);
 }
 
 /* True if one permit is refused by the note; false: not known.  The rule of that generation is the one noted, or is
-   just being written for a later word; so the refusal is right for the moment when the word was read. */
-static inline bool word_denies(const struct word_seen *seen, uint64_t now_ns, const struct note *note)
+   just being written for a later word; so the refusal is right for the moment when the word was read.  near_ns is
+   stored after the generation: where it is another rule's, so is the generation. */
+static inline bool word_denies(const struct word *word, uint64_t raw, uint64_t now_ns, const struct note *note)
 {
-    if (word_value(seen->raw) != note->value || now_ns >= note->passes_ns) return false;
-    union rule_words copy;
-    copy.word[RULE_KIND] = atom_load(&seen->rule[RULE_KIND]);
-    return copy.rule.algorithm == ALGORITHM_GCRA && copy.rule.generation == note->generation;
+    if (raw != note->value || now_ns >= note->passes_ns) return false;
+    return atom_load_acquire(&word->fast.near_ns) != 0 && (uint32_t)atom_load(&word->fast.kind) == note->generation;
 }
 
-/* False: not known, and nothing done.  Reads the words of the rule that gcra needs one by one: all at once they would
-   need more registers than there are without saving some. */
-static inline bool word_grant(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
-                              struct granted *granted)
+/* False: not known, and nothing done.  No sum overflows: near_ns sees to that. */
+static inline bool word_grant(struct word *word, uint64_t raw, uint64_t now_ns, uint64_t cost, struct granted *granted)
 {
-    uint64_t raw = seen->raw;
-    const uint64_t value = word_value(raw);
-    const struct atom *from = seen->rule;
-    union rule_words copy = {.word = {0}};
-    const struct rule *rule = &copy.rule;
-    copy.word[RULE_KIND] = atom_load(&from[RULE_KIND]);
-    if (rule->algorithm != ALGORITHM_GCRA || atom_load_acquire(&word->out) != 0) return false;
-    copy.word[0] = atom_load(&from[0]);
-    if (value == 0 || cost == 0 || now_ns == WEIR_FOREVER || !clock_is_near(rule, now_ns)) return false;
-    copy.word[2] = atom_load(&from[2]);
-    copy.word[1] = atom_load(&from[1]);
-    const uint64_t now = tick_at(rule, now_ns);
-    const uint64_t drained = gcra_drained_after(rule, value, now, ticks_of(rule, cost));
-    copy.word[3] = atom_load(&from[3]);
-    if (drained > WORD_VALUE_MAX || !gcra_passes(rule, now, drained)) return false;
-    *granted = (struct granted){drained, permits_floor(rule, rule->burst - (drained - now)), rule->generation};
-    return atom_swap(&word->value, &raw, word_raw(word_index(raw), drained));
+    const struct word_fast *fast = &word->fast;
+    const uint64_t elapsed_ns = now_ns - atom_load(&fast->anchor_ns);
+    if ((int64_t)raw <= 0 || atom_load_acquire(&word->out) != 0) return false; /* closed, or never used */
+    if (elapsed_ns - 1 >= atom_load(&fast->near_ns) || cost - 1 >= atom_load(&fast->permits)) return false;
+    const uint64_t beyond = multiply_shift_floor(elapsed_ns, atom_load(&fast->fraction), 64);
+    const uint64_t now = elapsed_ns * atom_load(&fast->whole) + beyond + atom_load(&fast->anchor_tick);
+    const uint64_t kind = atom_load(&fast->kind);
+    const uint64_t drained = most(raw, now) + (cost << (kind >> 32)), latest = now + atom_load(&fast->burst);
+    if (drained > latest) return false;
+    *granted = (struct granted){drained, latest - drained, kind};
+    return atom_swap(&word->value, &raw, drained);
 }
 
 #endif

@@ -138,7 +138,7 @@ static bool is_after(void)
 {
     if (!changes) return false;
     const uint64_t raw = atom_load(&word.value);
-    return changed_to.anchor_tick != 0 && word_index(raw) == 0 && word_value(raw) >= changed_to.anchor_tick;
+    return changed_to.anchor_tick != 0 && !word_is_closed(raw) && raw >= changed_to.anchor_tick;
 }
 
 static void spend(struct actor *actor, uint64_t permits)
@@ -155,12 +155,12 @@ static bool take_fast(const struct ask *ask, weir_decision *decision)
 {
     struct note *note_of_one = &notes[model_thread()];
     struct granted granted;
-    const struct word_seen seen = word_see(&word);
-    if (ask->cost == 1 && word_denies(&seen, ask->now_ns, note_of_one)) {
+    const uint64_t raw = word_see(&word);
+    if (ask->cost == 1 && word_denies(&word, raw, ask->now_ns, note_of_one)) {
         *decision = word_denied(note_of_one, ask->now_ns);
         return true;
     }
-    if (scene->grant(&word, &seen, ask->now_ns, ask->cost, &granted)) {
+    if (scene->grant(&word, raw, ask->now_ns, ask->cost, &granted)) {
         *decision = word_granted(&granted, ask->now_ns, ask->cost);
         return true;
     }
@@ -254,7 +254,7 @@ static void begin(void)
     memset(notes, 0, sizeof notes);
     memset(&changed_to, 0, sizeof changed_to);
     memset(&word, 0, sizeof word);
-    word_open(&word, &limits[scene->limit]);
+    open_word(&word, &limits[scene->limit]);
     atom_store(&clock_ns, BEGIN_NS);
     for (int i = 0; i < ACTIONS; i++) act(&actors[0], &scene->before[i]);
 }

@@ -7,6 +7,7 @@
 #include "planted_lease.h"
 
 #include "core/algorithm.h"
+#include "core/algorithm/gcra_inline.h"
 #include "core/clock.h"
 #include "core/decide.h"
 
@@ -42,7 +43,7 @@ static bool trade_with(struct mistake mistake, struct word *word, const struct t
     const uint64_t read_first = mistake.out_first ? atom_load(&word->out) : 0;
     uint64_t told = trade->held, raw = atom_load_acquire(&word->value);
     for (bool done = false; !done;) {
-        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        const struct rule rule = planted_rule(word->rule);
         uint64_t value = word_value(raw);
         const uint64_t out = mistake.out_first ? read_first : atom_load(&word->out) - (told - trade->held);
         const uint64_t highest = mistake.any_height ? 0 : atom_load(&word->high);
@@ -62,7 +63,7 @@ static bool trade_with(struct mistake mistake, struct word *word, const struct t
             told = slice->permits;
         }
         if (value < word_value(raw)) planted_raise_high(word, word_value(raw));
-        done = atom_swap(&word->value, &raw, word_raw(word_index(raw), value));
+        done = atom_swap(&word->value, &raw, value);
     }
     if (told < slice->permits) lease_more(&word->out, slice->permits - told);
     if (told > slice->permits) lease_fewer(&word->out, told - slice->permits);
@@ -111,7 +112,7 @@ static bool decide_with(struct mistake mistake, const struct atom *now_ns, struc
     uint64_t out = mistake.out_first ? atom_load(&word->out) : 0;
     uint64_t raw = atom_load_acquire(&word->value);
     for (;;) {
-        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        const struct rule rule = planted_rule(word->rule);
         uint64_t value = word_value(raw);
         if (!mistake.out_first && !mistake.without_hold) out = atom_load(&word->out);
         const uint64_t at_ns = now_ns == NULL ? ask->now_ns : atom_load(now_ns);
@@ -122,7 +123,7 @@ static bool decide_with(struct mistake mistake, const struct atom *now_ns, struc
         const struct question question = {at_ns, wait_max_ns, &cost, false};
         decide((struct rules){&rule, 1}, &value, &question, NULL, decision);
         if (decision->verdict != WEIR_ALLOW) return true;
-        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
+        if (atom_swap(&word->value, &raw, value)) return true;
     }
 }
 
@@ -147,39 +148,36 @@ bool planted_decide_clock_last(struct word *word, const struct atom *now_ns, con
     return decide_with((struct mistake){.without_hold = false}, now_ns, word, ask, decision);
 }
 
-bool planted_grant_beside_leases(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+bool planted_grant_beside_leases(struct word *word, uint64_t raw, uint64_t now_ns, uint64_t cost,
                                  struct granted *granted)
 {
-    uint64_t raw = seen->raw;
-    const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+    const struct rule rule = planted_rule(word->rule);
     const uint64_t now = tick_at(&rule, now_ns);
     if (word_value(raw) == 0) return false;
     const uint64_t drained = gcra_drained_after(&rule, word_value(raw), now, ticks_of(&rule, cost));
     if (!gcra_passes(&rule, now, drained)) return false;
-    *granted = (struct granted){drained, permits_floor(&rule, gcra_room(&rule, now, drained)), rule.generation};
-    return atom_swap(&word->value, &raw, word_raw(word_index(raw), drained));
+    *granted = (struct granted){drained, gcra_room(&rule, now, drained), (uint64_t)rule.scale << 32 | rule.generation};
+    return atom_swap(&word->value, &raw, drained);
 }
 
-bool planted_grant_out_first(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
-                             struct granted *granted)
+bool planted_grant_out_first(struct word *word, uint64_t seen, uint64_t now_ns, uint64_t cost, struct granted *granted)
 {
     if (atom_load(&word->out) != 0) return false;
-    const struct word_seen again = word_see(word);
-    return seen->raw != 0 && planted_grant_beside_leases(word, &again, now_ns, cost, granted);
+    return seen != 0 && planted_grant_beside_leases(word, word_see(word), now_ns, cost, granted);
 }
 
 static bool settle_with(bool holds, struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
 {
     uint64_t raw = atom_load_acquire(&word->value);
     for (;;) {
-        const struct rule rule = planted_rule(word->rule[word_index(raw)]);
+        const struct rule rule = planted_rule(word->rule);
         uint64_t value = word_value(raw);
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
         if (holds) lease_hold(&rule, &value, now_ns, atom_load(&word->out));
         decide_settle((struct rules){&rule, !foreign}, &value, now_ns, decision, &decision->charged, &actual,
                       &decision->end);
         planted_raise_high(word, word_value(raw));
-        if (atom_swap(&word->value, &raw, word_raw(word_index(raw), value))) return true;
+        if (atom_swap(&word->value, &raw, value)) return true;
     }
 }
 

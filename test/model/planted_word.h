@@ -12,8 +12,8 @@ typedef void word_close_function(struct word *word, struct rule *rule, uint64_t 
 typedef uint64_t word_anchor_function(const struct word *word);
 typedef void word_open_function(struct word *word, const struct rule *rule, uint64_t value);
 typedef bool word_decide_function(struct word *word, const struct ask *ask, weir_decision *decision);
-typedef bool word_denies_function(const struct word_seen *seen, uint64_t now_ns, const struct note *note);
-typedef bool word_grant_function(struct word *word, const struct word_seen *seen, uint64_t now_ns, uint64_t cost,
+typedef bool word_denies_function(const struct word *word, uint64_t raw, uint64_t now_ns, const struct note *note);
+typedef bool word_grant_function(struct word *word, uint64_t raw, uint64_t now_ns, uint64_t cost,
                                  struct granted *granted);
 typedef bool word_settle_function(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual);
 
@@ -28,10 +28,10 @@ word_anchor_function planted_anchor_not_growing;
 word_close_function planted_close_without_high;
 word_anchor_function planted_anchor_without_high;
 
-/* The rule that is in use is written, too. */
+/* The rule is written while it is in use. */
 word_close_function planted_close_rule_in_use;
 
-/* The word is swapped over before the new rule is written. */
+/* The word is opened before the new rule is written. */
 word_open_function planted_open_swapped_first;
 
 /* Lowers the value without a word to those who set clocks. */

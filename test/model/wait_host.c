@@ -20,6 +20,10 @@ static uint64_t read_ns[THREADS + 1];
 
 HOST_THREAD_LOCAL unsigned host_slot_plus_1;
 
+/* No line is ever in force. */
+struct host_tsc host_tsc_process;
+HOST_THREAD_LOCAL struct host_tsc_told host_tsc_told;
+
 /* ---- for the scenes ---- */
 
 void wait_host_begin(uint64_t now_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    Src/share/word.c with its limit changing under it, in all interleavings.
 
-   The oracle is a model that nobody shares: the rule in force, the value, the index.  Each call is held against it at
+   The oracle is a model that nobody shares: the rule in force, the value.  Each call is held against it at
    the very step at which it took effect, a swap that went through or the last look of a denial: the answer has to be
    what `decide` says under the rule that is in force at that step, to the last field, and the word what it leaves.  So
    a commit under a torn or a stale rule is seen at once, whatever its numbers are.  A change closes the word and opens
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change_word.h"
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "plan/plan.h"
@@ -58,7 +59,7 @@ static struct note notes[THREADS];
 static struct {
     struct rule rule;
     uint64_t value;
-    unsigned index;
+    bool closed;
     uint32_t generation;
     const struct rule *opens; /* what is about to be swapped in */
     uint64_t opens_value;
@@ -71,7 +72,7 @@ static struct {
 
 static uint64_t expected_raw(void)
 {
-    return (uint64_t)model.index << 63 | model.value;
+    return model.closed ? WORD_CLOSED | model.value : model.value;
 }
 
 /* The same value again is right under the same rule: taken, given back, taken. */
@@ -103,22 +104,22 @@ static void swap_model(const struct rule *rule, uint64_t value)
 {
     model.rule = *rule;
     model.value = value;
-    model.index = 1 - model.index;
+    model.closed = rule->algorithm == 0;
     model.opens = NULL;
     remember_word();
 }
 
-/* The word is open again as soon as it is swapped over. */
+/* The word is open again as soon as its value is. */
 static void follow_change(void)
 {
-    if (model.opens != NULL && word.value.value >> 63 != model.index) swap_model(model.opens, model.opens_value);
+    if (model.opens != NULL && !word_is_closed(word.value.value)) swap_model(model.opens, model.opens_value);
 }
 
 /* What was answered, as of one moment. */
 static uint64_t judge(const struct rule *rule, uint64_t value, const struct ask *ask, const weir_decision *decision,
                       bool here)
 {
-    const bool is_here = rule->algorithm != ALGORITHM_ELSEWHERE;
+    const bool is_here = rule->algorithm != 0;
     model_check(here == is_here, "looked for the state in the wrong home");
     if (!is_here) return value;
     weir_decision expected;
@@ -150,17 +151,17 @@ static void take_fast(const struct ask *ask, weir_decision *decision)
 {
     struct note *note = &notes[model_thread()];
     struct granted granted;
-    const struct word_seen seen = word_see(&word);
+    const uint64_t raw = word_see(&word);
     follow_change();
     const struct rule rule_seen = model.rule;
     const uint64_t value_seen = model.value;
-    if (ask->cost == 1 && scene->denies(&seen, ask->now_ns, note)) {
+    if (ask->cost == 1 && scene->denies(&word, raw, ask->now_ns, note)) {
         *decision = word_denied(note, ask->now_ns);
         judge(&rule_seen, value_seen, ask, decision, true);
         return;
     }
     bool here = true;
-    if (scene->grant(&word, &seen, ask->now_ns, ask->cost, &granted)) {
+    if (scene->grant(&word, raw, ask->now_ns, ask->cost, &granted)) {
         *decision = word_granted(&granted, ask->now_ns, ask->cost);
     } else {
         here = scene->decide(&word, ask, decision);
@@ -190,7 +191,7 @@ static void settle_last(const struct action *action, weir_decision *decision)
     if (decision->verdict != WEIR_ALLOW) return;
     const bool here = scene->settle(&word, action->now_ns, decision, action->cost);
     follow_change();
-    model_check(here == (model.rule.algorithm != ALGORITHM_ELSEWHERE), "looked for the state in the wrong home");
+    model_check(here == (model.rule.algorithm != 0), "looked for the state in the wrong home");
     const bool foreign = model.rule.generation != (uint32_t)decision->reserved && action->cost < decision->charged;
     const uint64_t before = model.value;
     if (here && !foreign) {
@@ -212,13 +213,17 @@ static uint64_t carried(const struct rule *from, const struct rule *to, uint64_t
 static void change_limit(const struct action *action)
 {
     struct rule from, to = limits[action->to];
-    uint64_t was, value;
+    uint64_t was = model.value, value;
     to.generation = ++model.generation;
     to.anchor_ns = action->now_ns;
-    scene->close(&word, &from, &was);
-    value = model.value;
-    model_check(was == value && memcmp(&from, &model.rule, sizeof from) == 0, "wrong state taken out");
-    swap_model(&limits[ELSEWHERE], word_value(word.value.value));
+    from = model.rule;
+    if (!model.closed) {
+        scene->close(&word, &from, &was);
+        const bool right = was == model.value && memcmp(&from, &model.rule, sizeof from) == 0;
+        model_check(right, "wrong state taken out");
+        swap_model(&limits[ELSEWHERE], word_value(word.value.value));
+    }
+    if (action->to == ELSEWHERE) return;
     to.anchor_tick = scene->anchor(&word);
     value = carried(&from, &to, was, action);
     model_check(value > 0, "a word that was changed looks untouched");
@@ -227,6 +232,7 @@ static void change_limit(const struct action *action)
     scene->open(&word, &to, value);
     follow_change();
     model_check(word.value.value == expected_raw(), "the change is not in force when it returns");
+    word_begin(&word);
 }
 
 static void act(const struct action *action, weir_decision *decision)
@@ -248,7 +254,7 @@ static void begin(void)
     memset(&word, 0, sizeof word);
     memset(notes, 0, sizeof notes);
     model.rule = limits[SLOW];
-    word_open(&word, &limits[SLOW]);
+    open_word(&word, &limits[SLOW]);
     weir_decision first = {0};
     const struct action action = {TAKE, 0, scene->taken, 0, SLOW, WEIR_KEEP};
     if (scene->taken != 0) take(&action, &first);
@@ -442,7 +448,7 @@ int main(int argc, char **argv)
     parse(FAST, "3000/s burst=5");
     parse(WIDE, "7/s burst=20");
     parse(UNLIMITED, "unlimited");
-    limits[ELSEWHERE] = (struct rule){.algorithm = ALGORITHM_ELSEWHERE};
+    limits[ELSEWHERE] = (struct rule){0};
     for (size_t i = 0; i < sizeof planted / sizeof planted[0]; i++) run(&planted[i], part);
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) run(&scenes[i], part);
     return model_status();

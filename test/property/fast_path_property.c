@@ -33,7 +33,7 @@ static struct rule pick_rule(struct subject *subject)
     prop_pick_plan(prop, PROP_GCRA | (prop_chance(prop, 2) ? PROP_TINY_BURST : 0), &subject->plan);
     struct rule rule = plan_inside_const(&subject->plan)->rule[0];
     if (prop_chance(prop, 4)) rule.burst = prop_pick_size(prop, UINT64_MAX);
-    if (prop_chance(prop, 16)) rule.algorithm = prop_chance(prop, 2) ? ALGORITHM_ELSEWHERE : ALGORITHM_UNLIMITED;
+    if (prop_chance(prop, 16)) rule.algorithm = prop_chance(prop, 2) ? 0 : ALGORITHM_UNLIMITED;
     rule.generation = ++subject->generation;
     return rule;
 }
@@ -58,10 +58,10 @@ static void begin_anywhere(struct subject *subject)
     struct rule rule = pick_rule(subject);
     rule.anchor_ns = prop_pick_size(prop, UINT64_MAX);
     rule.anchor_tick = prop_pick_size(prop, UINT64_MAX);
-    word_open(&subject->ours, &rule);
+    open_word(&subject->ours, &rule);
     const uint64_t near = rule.anchor_tick + prop_pick_size(prop, rule.burst | 1);
     const uint64_t value = prop_chance(prop, 2) ? near : prop_pick_size(prop, UINT64_MAX);
-    atom_store(&subject->ours.value, word_raw((unsigned)prop_pick(prop, 2), word_value(value)));
+    atom_store(&subject->ours.value, word_value(value) | (prop_chance(prop, 8) ? WORD_CLOSED : 0));
     atom_store(&subject->ours.high, WORD_VALUE_MAX);
     if (prop_chance(prop, 2)) subject->now_ns = add_saturating(rule.anchor_ns, prop_pick_size(prop, UINT64_MAX));
     subject->theirs = subject->ours;
@@ -88,13 +88,13 @@ static bool take_fast(struct subject *subject, uint64_t cost, weir_decision *dec
 {
     struct granted granted;
     const uint64_t now_ns = subject->now_ns;
-    const struct word_seen seen = word_see(&subject->ours);
-    if (cost == 1 && word_denies(&seen, now_ns, &subject->note)) {
+    const uint64_t raw = word_see(&subject->ours);
+    if (cost == 1 && word_denies(&subject->ours, raw, now_ns, &subject->note)) {
         *decision = word_denied(&subject->note, now_ns);
         refused_fast++;
         return true;
     }
-    if (word_grant(&subject->ours, &seen, now_ns, cost, &granted)) {
+    if (word_grant(&subject->ours, raw, now_ns, cost, &granted)) {
         *decision = word_granted(&granted, now_ns, cost);
         granted_fast++;
         return true;
@@ -160,8 +160,8 @@ static void property(struct prop *prop)
     memset(&subject, 0, sizeof subject);
     subject.prop = prop;
     struct rule rule = pick_rule(&subject);
-    word_open(&subject.ours, &rule);
-    word_open(&subject.theirs, &rule);
+    open_word(&subject.ours, &rule);
+    open_word(&subject.theirs, &rule);
     subject.now_ns = prop_pick_time(prop, &subject.plan);
     change(&subject);
     while (prop_more(prop, STEPS_MEAN)) step(&subject);

@@ -30,7 +30,7 @@ is_test() # NAME: or, where that cannot be known, what may be one
 if [ "$build" != - ]; then
     # Not by ctest -N, which would empty the log of the run that this is part of.
     known=$(sed -nE 's/^add_test\((\[=\[|")?([a-z]+\/[A-Za-z0-9_-]+).*/\2/p' "$build/CTestTestfile.cmake")
-    kinds='unit|property|model|stress|golden|serve|engine|clock|compat|vectors|tidy|page|bench|install'
+    kinds='bindings|unit|property|model|stress|golden|serve|engine|clock|compat|vectors|tidy|page|bench|install'
     for page in "${pages[@]}"; do
         for test in $(grep -oE "\`($kinds)/[a-z_-]+\`" "$page" | tr -d '`' | sort -u); do
             is_test "$test" || [ -e "$test" ] || wrong "$page: there is no test $test"
@@ -66,9 +66,10 @@ for page in "${pages[@]}"; do
 done
 
 # ---- bindings: `weir` is another's package on PyPI, npm and in the Rust registry ----
-others='(pip3? install|npm (install|i|add)|yarn add|pnpm add|cargo (add|install)|go get) +(-[a-zA-Z-]+ +)*weir([^a-z./-]|$)'
+others='(pip3? install|npm (install|i|add)|yarn add|pnpm add|cargo (add|install)) +(-[a-zA-Z-]+ +)*weir([^a-z./-]|$)'
 while read -r found; do wrong "$found: that installs another's package; ours is libweir"; done < <(
-    grep -rnE --exclude-dir=node_modules --exclude-dir=target -- "$others" "${pages[@]}" doc/man bindings examples src/cli)
+    grep -rnE --exclude-dir=node_modules --exclude-dir=target -- "$others" "${pages[@]}" doc/man bindings examples \
+        src/cli)
 
 # ---- prose: no tables, no examples, nothing that a program has filled in ----
 for page in "${pages[@]}"; do

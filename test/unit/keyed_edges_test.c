@@ -406,6 +406,17 @@ static void asks_of_all_counts(void **unused)
 
 /* ---- options ---- */
 
+static void an_empty_path(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    weir_table *table;
+    weir_error error;
+    options.path = "";
+    assert_int_equal(weir_table_open(&table, &options, &error), WEIR_ESYSTEM);
+    assert_non_null(strstr(error.message, "an empty path: cannot be opened"));
+}
+
 static void structs_of_other_versions(void **unused)
 {
     (void)unused;
@@ -653,6 +664,7 @@ int main(void)
         cmocka_unit_test(what_lasts_too_long_never_passes),
         cmocka_unit_test(all_or_nothing_of_one_key),
         cmocka_unit_test(asks_of_all_counts),
+        cmocka_unit_test(an_empty_path),
         cmocka_unit_test(structs_of_other_versions),
         IN_A_FOLDER(modes),
         IN_A_FOLDER(a_file_with_holes),

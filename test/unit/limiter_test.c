@@ -773,6 +773,29 @@ static void test_skip(void **state)
     weir_close(limiter);
 }
 
+/* Also of a thread that has taken from other limiters, and so might take the fast path at once. */
+static void test_begun(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_limiter("10/s burst=5", WEIR_CLOCK_MANUAL, WEIR_ADMIT);
+    weir_stats stats;
+    for (int again = 0; again < 2; again++) {
+        const uint64_t begun_ns = (uint64_t)(again + 1) * S;
+        weir_read_stats(limiter, &stats, sizeof stats);
+        assert_int_equal(stats.begun_ns, 0);
+        for (uint64_t ns = 0; ns < 3 * S; ns += S) {
+            set_ns(limiter, begun_ns + ns);
+            assert_allowed(weir_take(limiter, 1), 1);
+            weir_read_stats(limiter, &stats, sizeof stats);
+            assert_int_equal(stats.begun_ns, begun_ns);
+            assert_int_equal(stats.elapsed_ns, ns);
+        }
+        change(limiter, "10/s burst=5", WEIR_RESET);
+        set_ns(limiter, 2 * S);
+    }
+    weir_close(limiter);
+}
+
 /* Nothing passes, nobody falls behind, and afterwards it is as it was. */
 static void test_pause(void **state)
 {
@@ -1132,6 +1155,7 @@ int main(void)
         cmocka_unit_test(test_peek_limit),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_take_wait_at_once),
+        cmocka_unit_test(test_begun),
         cmocka_unit_test(test_take_wait),
         cmocka_unit_test(test_stop_wakes),
         cmocka_unit_test(test_clocks_move_on),

@@ -43,6 +43,18 @@ static void test_what_is_left(void **state)
           "RateLimit-Policy: \"default\";q=5;w=900\r\nRateLimit: \"default\";r=4\r\n");
 }
 
+/* As while a limiter is paused. */
+static void test_a_refusal_without_an_end(void **state)
+{
+    (void)state;
+    weir_plan plan;
+    char text[256];
+    const weir_decision refused = {.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
+    assert_int_equal(weir_plan_parse(&plan, "60/min", WEIR_ADMIT, NULL), 0);
+    weir_plan_headers(&plan, &refused, 0, text, sizeof text);
+    assert_string_equal(text, "RateLimit-Policy: \"default\";q=60;w=60\r\nRateLimit: \"default\";r=0\r\n");
+}
+
 static void test_a_refusal(void **state)
 {
     (void)state;
@@ -75,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_left),
         cmocka_unit_test(test_a_refusal),
+        cmocka_unit_test(test_a_refusal_without_an_end),
         cmocka_unit_test(test_which_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -694,6 +694,7 @@ static void mistakes_in_the_rate(void **unused)
         {"10rps burst=5", 3, "rps", "write 10/s"},
         {"10tokens", 3, "tokens", a_limit_s},
         {"10 tokens", 4, "unknown word \"tokens\"", a_limit_s},
+        {"10 pr second", 7, "unknown word \"second\"", "expected a slash and a period"},
         {"1e9/s", 2, "no exponent", "write 1000000000/s"},
         {"10 s", 4, "\"s\" is a period", "10/s"},
         {"10s/s", 3, "\"s\" is a period", "10 requests/s"},

@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <weir/weir.h>
+
 #include "host/clock.h"
 #include "host/tsc.h"
 #include "random.h"
@@ -377,7 +379,8 @@ static void test_child_of_a_check(void **state)
     begin_learned(&clock, 2596098);
     atomic_store(&clock.lock, 1);
     clock.base.tsc += 999999999;
-    atomic_store(&clock.line[(clock.numbers + 1) & 1].ns, 3);
+    atomic_store(&clock.number, clock.numbers += 2);
+    atomic_store(&clock.line.ns, 3);
     world.forks = 1;
     pass(2 * HOST_TSC_CHECK_NS);
     assert_in_range(read_for(&clock, 20 * MS, 10000), 0, 100);
@@ -470,11 +473,18 @@ static void test_no_line_is_torn(void **state)
 
 static _Atomic uint64_t worst_off_ns;
 
+/* As takes read it, and as all others do: both go forward together. */
+static uint64_t read_either_way(uint64_t last_ns)
+{
+    uint64_t read_ns = 0;
+    return last_ns % 2 != 0 && host_tsc_fresh(&read_ns) ? read_ns : host_tsc_now_ns();
+}
+
 /* True when the reading lay where it may; keeps the worst. */
 static bool read_this_machine(uint64_t *last_ns)
 {
     const uint64_t before_ns = host_now_ns();
-    const uint64_t read_ns = host_tsc_now_ns();
+    const uint64_t read_ns = read_either_way(*last_ns);
     const uint64_t off = off_ns(read_ns, before_ns, host_now_ns());
     const bool forward = read_ns >= *last_ns;
     uint64_t worst = atomic_load(&worst_off_ns);
@@ -521,6 +531,49 @@ static void test_child_of_this_machine(void **state)
     assert_int_equal(status, 0);
 }
 
+/* A line that does not rise, as by a counter that stands: above what was read, and within what may be. */
+static void stop_counter(void)
+{
+    atomic_store(&host_tsc_process.line.ns, host_now_ns() + HOST_TSC_OFF_NS);
+    atomic_store(&host_tsc_process.line.multiplier, 0);
+    atomic_store(&host_tsc_process.line.check, UINT64_MAX / 4);
+}
+
+enum { TAKES_UNTIL_NOTICED = 2048 };
+
+static bool takes_notice(uint32_t verdict)
+{
+    weir_options options = WEIR_OPTIONS;
+    weir_limiter *limiter = NULL;
+    options.clock = WEIR_CLOCK_TSC;
+    if (weir_open(&limiter, verdict == WEIR_ALLOW ? "1G/s burst=1h" : "1/d", &options, NULL) != 0) return false;
+    while (!host_tsc_answers()) weir_take(limiter, 1);
+    for (int i = 0; i < 3; i++) weir_take(limiter, 1);
+    stop_counter();
+    bool same = true;
+    for (int i = 0; i < TAKES_UNTIL_NOTICED; i++) same = weir_take(limiter, 1).verdict == verdict && same;
+    for (const uint64_t end_ns = host_now_ns() + 2 * MS; host_now_ns() < end_ns;) weir_take(limiter, 1);
+    weir_close(limiter);
+    return same && !host_tsc_answers();
+}
+
+static void test_takes_notice_a_stop(void **state)
+{
+    (void)state;
+    if (!host_tsc_answers()) return;
+    for (uint32_t verdict = WEIR_ALLOW; verdict <= WEIR_DENY; verdict++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(60);
+            _exit(takes_notice(verdict) ? 0 : 1);
+        }
+        int status = 1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -542,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_no_line_is_torn),
         cmocka_unit_test(test_this_machine),
         cmocka_unit_test(test_child_of_this_machine),
+        cmocka_unit_test(test_takes_notice_a_stop),
     };
     return LACKING != 0 ? LACKING : cmocka_run_group_tests(tests, NULL, NULL);
 }

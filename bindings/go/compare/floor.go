@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package compare measures libweir beside golang.org/x/time/rate and go.uber.org/ratelimit; ../bench runs it.
-package compare
+package main
 
 /*
 #cgo noescape nothing

@@ -10,7 +10,7 @@
 
 #include "../weir/weir.h"
 
-enum { ARGUMENTS_MAX = 6, KEY_SIZE = 256, TEXT_SIZE = 4096 };
+enum { ARGUMENTS_MAX = 7, KEY_SIZE = 256, TEXT_SIZE = 4096 };
 
 /* One for each environment (the process, each worker thread). */
 struct instance {
@@ -68,24 +68,33 @@ static char *text(const struct call *call, int at)
     return copy;
 }
 
-/* A string or bytes as a key; long ones are copied into *longer, which is to be freed. */
-static weir_key key_of(const struct call *call, int at, char shorter[KEY_SIZE], char **longer)
+/* A key of a string or of bytes. */
+struct key {
+    char shorter[KEY_SIZE];
+    char *longer; /* owned; the copy of a string that does not fit in shorter */
+    weir_key key;
+};
+
+/* False: no memory, which has been thrown. */
+static bool key_of(const struct call *call, int at, struct key *out)
 {
     napi_env env = call->env;
     napi_value value = call->argument[at];
     size_t size = 0;
     void *bytes = NULL;
-    *longer = NULL;
-    if (napi_get_value_string_utf8(env, value, shorter, KEY_SIZE, &size) != napi_ok) {
+    out->longer = NULL;
+    if (napi_get_value_string_utf8(env, value, out->shorter, KEY_SIZE, &size) != napi_ok) {
         napi_get_buffer_info(env, value, &bytes, &size);
-        return (weir_key){bytes, size};
+        out->key = (weir_key){bytes, size};
+        return true;
     }
-    if (size + 4 < KEY_SIZE) return (weir_key){shorter, size}; /* not cut: a character has at most four bytes */
+    out->key = (weir_key){out->shorter, size};
+    if (size + 4 < KEY_SIZE) return true; /* not cut: a character has at most four bytes */
+    out->longer = text(call, at);
+    if (out->longer == NULL) return false;
     napi_get_value_string_utf8(env, value, NULL, 0, &size);
-    *longer = malloc(size + 1);
-    if (*longer == NULL) return (weir_key){NULL, 0};
-    napi_get_value_string_utf8(env, value, *longer, size + 1, &size);
-    return (weir_key){*longer, size};
+    out->key = (weir_key){out->longer, size};
+    return true;
 }
 
 static napi_value bigint(napi_env env, uint64_t value)
@@ -191,9 +200,10 @@ static napi_value plan_text(napi_env env, napi_callback_info info)
 static napi_value plan_headers(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
+    const weir_plan *plan = external(&call, 0);
     const weir_decision *decision = decision_of(&call, 1);
     char out[TEXT_SIZE] = "";
-    if (decision != NULL) weir_plan_headers(external(&call, 0), decision, big(&call, 2), out, sizeof out);
+    if (plan != NULL && decision != NULL) weir_plan_headers(plan, decision, big(&call, 2), out, sizeof out);
     return string(env, out);
 }
 
@@ -221,6 +231,7 @@ static napi_value limiter_open(napi_env env, napi_callback_info info)
     weir_options options = WEIR_OPTIONS;
     weir_error error = {.message = "no memory"};
     options.use = whole(&call, 1) != 0 ? WEIR_PACE : WEIR_ADMIT;
+    options.clock = (weir_clock)whole(&call, 2);
     if (limits == NULL || limiter == NULL || weir_open(&limiter->limiter, limits, &options, &error) != 0) {
         free(limits);
         free(limiter);
@@ -249,9 +260,9 @@ static weir_limiter *limiter_of(const struct call *call)
     return NULL;
 }
 
-enum { TAKE, TAKE_SOME, CHARGE, PEEK };
+enum { TAKE, TAKE_SOME, CHARGE, PEEK, TAKE_AT, RESERVE }; /* as in index.js */
 
-/* (limiter, decision, cost, how) */
+/* (limiter, decision, cost, how, ns: now, or the longest delay) */
 static napi_value limiter_take(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
@@ -263,27 +274,10 @@ static napi_value limiter_take(napi_env env, napi_callback_info info)
     case TAKE: *decision = weir_take(limiter, cost); break;
     case TAKE_SOME: *decision = weir_take_some(limiter, cost); break;
     case CHARGE: *decision = weir_charge(limiter, cost); break;
+    case TAKE_AT: *decision = weir_take_at(limiter, (weir_instant){big(&call, 4)}, cost); break;
+    case RESERVE: *decision = weir_reserve(limiter, cost, big(&call, 4)); break;
     default: *decision = weir_peek(limiter, cost); break;
     }
-    return NULL;
-}
-
-/* (limiter, decision, cost, now in ns) */
-static napi_value limiter_take_at(napi_env env, napi_callback_info info)
-{
-    const struct call call = begin(env, info);
-    weir_limiter *limiter = limiter_of(&call);
-    if (limiter != NULL)
-        *decision_at(&call, 1) = weir_take_at(limiter, (weir_instant){big(&call, 3)}, whole(&call, 2));
-    return NULL;
-}
-
-/* (limiter, decision, cost, at most ns later) */
-static napi_value limiter_reserve(napi_env env, napi_callback_info info)
-{
-    const struct call call = begin(env, info);
-    weir_limiter *limiter = limiter_of(&call);
-    if (limiter != NULL) *decision_at(&call, 1) = weir_reserve(limiter, whole(&call, 2), big(&call, 3));
     return NULL;
 }
 
@@ -318,6 +312,15 @@ static napi_value limiter_set_limit(napi_env env, napi_callback_info info)
     return status == 0 ? NULL : fail(env, &error);
 }
 
+/* (limiter, now) */
+static napi_value limiter_set_time(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter != NULL) weir_manual_set(limiter, (weir_instant){big(&call, 1)});
+    return NULL;
+}
+
 /* ---- tables ---- */
 
 struct table {
@@ -333,7 +336,7 @@ static void table_finalize(napi_env env, void *data, void *hint)
     free(table);
 }
 
-/* (path or undefined, keys, plan or undefined) */
+/* (path or undefined, keys, plan or undefined, mode, when_full) */
 static napi_value table_open(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
@@ -345,6 +348,8 @@ static napi_value table_open(napi_env env, napi_callback_info info)
     if (path == NULL) options.sharing = WEIR_PRIVATE;
     options.keys_max = whole(&call, 1);
     options.plan = external(&call, 2);
+    options.mode = (unsigned)whole(&call, 3);
+    options.when_full = (weir_when_full)whole(&call, 4);
     struct table *table = calloc(1, sizeof *table);
     weir_error error = {.message = "no memory"};
     if (table == NULL || weir_table_open(&table->table, &options, &error) != 0) {
@@ -385,50 +390,24 @@ static napi_value table_fits(napi_env env, napi_callback_info info)
     return fail(env, &error);
 }
 
-/* (table, decision, plan, key, cost, how) */
+/* (table, decision, plan, key, cost, how, ns) */
 static napi_value table_take(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
     weir_table *table = table_of(&call);
-    if (table == NULL) return NULL;
-    char shorter[KEY_SIZE], *longer;
-    const weir_key key = key_of(&call, 3, shorter, &longer);
+    struct key key;
+    if (table == NULL || !key_of(&call, 3, &key)) return NULL;
     const weir_plan *plan = external(&call, 2);
     weir_decision *decision = decision_at(&call, 1);
     const uint64_t cost = whole(&call, 4);
     switch (whole(&call, 5)) {
-    case TAKE: *decision = weir_table_take(table, plan, key, cost); break;
-    case CHARGE: *decision = weir_table_charge(table, plan, key, cost); break;
-    default: *decision = weir_table_peek(table, plan, key, -1, cost); break;
+    case TAKE: *decision = weir_table_take(table, plan, key.key, cost); break;
+    case CHARGE: *decision = weir_table_charge(table, plan, key.key, cost); break;
+    case TAKE_AT: *decision = weir_table_take_at(table, plan, key.key, (weir_instant){big(&call, 6)}, cost); break;
+    case RESERVE: *decision = weir_table_reserve(table, plan, key.key, cost, big(&call, 6)); break;
+    default: *decision = weir_table_peek(table, plan, key.key, -1, cost); break;
     }
-    free(longer);
-    return NULL;
-}
-
-/* (table, decision, plan, key, cost, now in ns) */
-static napi_value table_take_at(napi_env env, napi_callback_info info)
-{
-    const struct call call = begin(env, info);
-    weir_table *table = table_of(&call);
-    if (table == NULL) return NULL;
-    char shorter[KEY_SIZE], *longer;
-    const weir_key key = key_of(&call, 3, shorter, &longer);
-    *decision_at(&call, 1) =
-        weir_table_take_at(table, external(&call, 2), key, (weir_instant){big(&call, 5)}, whole(&call, 4));
-    free(longer);
-    return NULL;
-}
-
-/* (table, decision, plan, key, cost, at most ns later) */
-static napi_value table_reserve(napi_env env, napi_callback_info info)
-{
-    const struct call call = begin(env, info);
-    weir_table *table = table_of(&call);
-    if (table == NULL) return NULL;
-    char shorter[KEY_SIZE], *longer;
-    const weir_key key = key_of(&call, 3, shorter, &longer);
-    *decision_at(&call, 1) = weir_table_reserve(table, external(&call, 2), key, whole(&call, 4), big(&call, 5));
-    free(longer);
+    free(key.longer);
     return NULL;
 }
 
@@ -438,11 +417,10 @@ static napi_value table_settle(napi_env env, napi_callback_info info)
     const struct call call = begin(env, info);
     weir_table *table = table_of(&call);
     weir_decision *decision = decision_of(&call, 1);
-    if (table == NULL || decision == NULL) return NULL;
-    char shorter[KEY_SIZE], *longer;
-    const weir_key key = key_of(&call, 3, shorter, &longer);
-    weir_table_settle(table, external(&call, 2), key, decision, whole(&call, 4));
-    free(longer);
+    struct key key;
+    if (table == NULL || decision == NULL || !key_of(&call, 3, &key)) return NULL;
+    weir_table_settle(table, external(&call, 2), key.key, decision, whole(&call, 4));
+    free(key.longer);
     return NULL;
 }
 
@@ -461,11 +439,10 @@ static napi_value table_forget(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
     weir_table *table = table_of(&call);
-    if (table == NULL) return NULL;
-    char shorter[KEY_SIZE], *longer;
-    const weir_key key = key_of(&call, 2, shorter, &longer);
-    weir_table_forget(table, external(&call, 1), key);
-    free(longer);
+    struct key key;
+    if (table == NULL || !key_of(&call, 2, &key)) return NULL;
+    weir_table_forget(table, external(&call, 1), key.key);
+    free(key.longer);
     return NULL;
 }
 
@@ -526,17 +503,14 @@ static napi_value init(napi_env env, napi_value exports)
         {"limiterOpen", limiter_open},
         {"limiterClose", limiter_close},
         {"limiterTake", limiter_take},
-        {"limiterTakeAt", limiter_take_at},
-        {"limiterReserve", limiter_reserve},
         {"limiterSettle", limiter_settle},
         {"limiterFullNs", limiter_full_ns},
         {"limiterSetLimit", limiter_set_limit},
+        {"limiterSetTime", limiter_set_time},
         {"tableOpen", table_open},
         {"tableClose", table_close},
         {"tableFits", table_fits},
         {"tableTake", table_take},
-        {"tableTakeAt", table_take_at},
-        {"tableReserve", table_reserve},
         {"tableSettle", table_settle},
         {"tableFullNs", table_full_ns},
         {"tableForget", table_forget},

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the binding does with what people write.
 import assert from 'node:assert/strict';
-import {spawnSync} from 'node:child_process';
-import {readFileSync, rmSync, writeFileSync} from 'node:fs';
-import {createRequire} from 'node:module';
+import {rmSync} from 'node:fs';
 import {test} from 'node:test';
+import {inspect} from 'node:util';
 import {Worker} from 'node:worker_threads';
 import {Decision, Limiter, Refused, Table, headers, nowNs, pace} from 'libweir';
 
@@ -90,6 +89,69 @@ test('mistakes are said', () => {
     assert.throws(() => table.take('1/s', 'k'), /closed/);
 });
 
+test('an option that is not there is said, as what it would have been is missing', () => {
+    assert.throws(() => new Table('/tmp/x.weir'), /expected options \{path, keys, plan, mode, whenFull\}, not '\/tmp/);
+    assert.throws(() => new Table({pth: '/tmp/x.weir'}), /not pth/);
+    const limiter = new Limiter('1/s');
+    assert.throws(() => limiter.reserve(1, 500), /maxMs/);
+    assert.throws(() => limiter.setLimit('1/s', {keep: true}), /carry/);
+    assert.throws(() => new Limiter('1/s', null), /use/);
+    for (const text of ['1/s\0junk', ['1/s'], Object.create(null)])
+        assert.throws(() => new Limiter(text), /expected a limit/);
+    assert.throws(() => new Table({path: 'x\0y'}), /expected a path/);
+    assert.throws(() => new Table({mode: '660'}), /mode/);
+    assert.throws(() => new Table({whenFull: 'drop'}), /inherit, evict/);
+    for (const now of [-1n, 2n ** 64n, 1.5, undefined]) assert.throws(() => limiter.takeAt(now), /expected a time/);
+});
+
+test('never is for ever; what is logged', () => {
+    const limiter = new Limiter('1/h burst=1');
+    const never = limiter.take(2);
+    assert.equal(never.retryMs, Infinity);
+    assert.equal(never.retryNs, 2n ** 64n - 1n);
+    assert.equal(limiter.take().retryMs, 0);
+    assert.equal(JSON.parse(JSON.stringify(never)).verdict, 'never');
+    assert.match(inspect(limiter.take()), /^Decision \{\s+allowed: false,\s+verdict: 'deny'/);
+    limiter.setLimit('pause');
+    assert.equal(limiter.take().retryMs, Infinity);
+});
+
+test('the memory of a decision is out of reach', () => {
+    const decision = new Limiter('1/h').take();
+    assert.deepEqual(Reflect.ownKeys(decision), []);
+    const prototype = Object.getOwnPropertyDescriptors(Decision.prototype);
+    for (const [name, {get}] of Object.entries(prototype))
+        if (get) assert.ok(['boolean', 'string', 'number', 'bigint'].includes(typeof decision[name]), name);
+});
+
+test('after close: a clear error, and waiters end as they would', async () => {
+    const limiter = new Limiter('1/h burst=1');
+    const decision = limiter.take();
+    const stop = new AbortController();
+    const wait = limiter.wait(1, {signal: stop.signal});
+    limiter.close();
+    stop.abort(new Error('enough'));
+    await assert.rejects(wait, /enough/);
+    assert.equal(decision.remaining, 0);
+    assert.throws(() => decision.resetNs, /closed/);
+    assert.throws(() => headers(decision), /closed/);
+});
+
+test('a thousand waiters of one signal: no warning', async () => {
+    const warnings = [];
+    process.on('warning', (warning) => warnings.push(warning));
+    const limiter = new Limiter('1/h burst=1');
+    limiter.take();
+    const stop = new AbortController();
+    const waits = Array.from({length: 1000}, () => limiter.wait(1, {signal: stop.signal}));
+    await new Promise((resolve) => setImmediate(resolve));
+    stop.abort();
+    for (const wait of await Promise.allSettled(waits)) assert.equal(wait.status, 'rejected');
+    assert.ok(limiter.reserve().delayMs <= 3_600_000, 'all is given back');
+    await assert.rejects(limiter.wait(1, {signal: {}}), /AbortSignal/);
+    assert.deepEqual(warnings, []);
+});
+
 test('wait: starts are in the order of the calls, and never early', async () => {
     const limiter = new Limiter('1000/s burst=1');
     const starts = await Promise.all(
@@ -150,7 +212,7 @@ test('a table: keys, bytes, long keys, forget', () => {
 
 test('a table keeps other algorithms when it is told', () => {
     const limit = '2/h algorithm=sliding-log';
-    const table = new Table({keys: 100, limit});
+    const table = new Table({keys: 100, plan: limit});
     assert.deepEqual([1, 2, 3].map(() => table.take(limit, 'k').allowed), [true, true, false]);
 });
 
@@ -175,18 +237,4 @@ test('a file is shared with worker threads', async () => {
         ),
     );
     assert.equal(passed.reduce((a, b) => a + b), 1500);
-});
-
-test('CommonJS has the same', () => {
-    const require = createRequire(import.meta.url);
-    assert.equal(require('libweir').Limiter, Limiter);
-});
-
-test("the README's first example", () => {
-    const readme = readFileSync(process.env.README, 'utf8');
-    writeFileSync('readme.mjs', /```js\n(.*?)```/s.exec(readme)[1]);
-    rmSync('/tmp/readme.weir', {force: true});
-    const ran = spawnSync(process.execPath, ['readme.mjs'], {encoding: 'utf8'});
-    assert.equal(ran.stderr, '');
-    assert.equal(ran.stdout, 'now\n');
 });

@@ -3,7 +3,7 @@
 
     pip install fastapi uvicorn
     uvicorn asgi_server:app --workers 4
-    for i in $(seq 30); do curl -s -o /dev/null -w "%{http_code} " localhost:8000/; done
+    curl -s -o /dev/null -w "%{http_code} " "localhost:8000/?[1-40]"
 """
 
 import os

@@ -3,7 +3,7 @@
 
     pip install flask gunicorn
     gunicorn --workers 4 wsgi_server:app
-    for i in $(seq 30); do curl -s -o /dev/null -w "%{http_code} " localhost:8000/; done
+    curl -s -o /dev/null -w "%{http_code} " "localhost:8000/?[1-40]"
 """
 
 import os

@@ -24,10 +24,13 @@ struct state *binding_state(PyTypeObject *type)
     return NULL;
 }
 
-bool binding_u64(PyObject *number, uint64_t *out)
+bool binding_u64(const char *what, PyObject *number, uint64_t *out)
 {
     *out = PyLong_AsUnsignedLongLong(number);
-    return *out != UINT64_MAX || !PyErr_Occurred();
+    if (*out != UINT64_MAX || !PyErr_Occurred()) return true;
+    if (PyLong_Check(number)) PyErr_Format(PyExc_OverflowError, "%s: expected 0 to 2**64 - 1", what);
+    else PyErr_Format(PyExc_TypeError, "%s: expected an int, not %R", what, Py_TYPE(number));
+    return false;
 }
 
 bool binding_ns(PyObject *seconds, uint64_t *ns)
@@ -43,7 +46,7 @@ bool binding_ns(PyObject *seconds, uint64_t *ns)
 
 bool binding_longest(PyObject *seconds, PyObject *ns, uint64_t *longest_ns)
 {
-    return ns == NULL || ns == Py_None ? binding_ns(seconds, longest_ns) : binding_u64(ns, longest_ns);
+    return ns == NULL || ns == Py_None ? binding_ns(seconds, longest_ns) : binding_u64("delay_max_ns", ns, longest_ns);
 }
 
 bool binding_choice(const char *what, const char *name, const char *const *names, int *choice)

@@ -62,7 +62,7 @@ struct table {
 PyObject *binding_raise(const struct state *state, const weir_error *error);
 /* The module's state, from one of its types or a class that Python derived from it. */
 struct state *binding_state(PyTypeObject *type);
-bool binding_u64(PyObject *number, uint64_t *out);
+bool binding_u64(const char *what, PyObject *number, uint64_t *out);
 /* Seconds to ns, rounded down; None is for ever. */
 bool binding_ns(PyObject *seconds, uint64_t *ns);
 /* In seconds, or in ns, or neither: for ever. */
@@ -83,7 +83,8 @@ PyObject *binding_counters(const void *stats, const struct counter *counters);
 /* decision.c */
 struct plan *binding_parse(const struct state *state, const char *text, weir_use use);
 PyObject *binding_decided(const struct state *state, PyObject *owner, struct plan *plan, weir_decision decision);
-weir_decision *binding_decision(const struct state *state, PyObject *object);
+/* The decision, if that is what object is, and owner has taken it. */
+weir_decision *binding_decision(const struct state *state, PyObject *object, const void *owner);
 PyObject *decision_headers(PyObject *module, PyObject *decision);
 void binding_dealloc(PyObject *self);
 extern PyType_Spec plan_spec, decision_spec;

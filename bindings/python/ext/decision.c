@@ -71,6 +71,13 @@ static PyObject *plan_units(PyObject *self, void *unused)
     return units;
 }
 
+static PyObject *plan_repr(PyObject *self)
+{
+    PyObject *text = plan_text(self, NULL), *repr = text == NULL ? NULL : PyUnicode_FromFormat("<Plan %U>", text);
+    Py_XDECREF(text);
+    return repr;
+}
+
 static PyMethodDef plan_methods[] = {
     {"explain", plan_explain, METH_NOARGS, "What this limit lets through, as `weir explain` prints it."}, {0}};
 static PyGetSetDef plan_fields[] = {{"text", plan_text, NULL, "The limit with all defaults written out.", NULL},
@@ -81,6 +88,7 @@ static PyType_Slot plan_slots[] = {{Py_tp_doc, "Plan(limits, use='admit'): a lim
                                    {Py_tp_dealloc, binding_dealloc},
                                    {Py_tp_methods, plan_methods},
                                    {Py_tp_getset, plan_fields},
+                                   {Py_tp_repr, plan_repr},
                                    {0}};
 PyType_Spec plan_spec = {"libweir.Plan", sizeof(struct plan), 0, Py_TPFLAGS_DEFAULT, plan_slots};
 
@@ -206,7 +214,7 @@ PyObject *decision_headers(PyObject *module, PyObject *object)
     enum { ALWAYS_ENOUGH = 512 };
     char lines[ALWAYS_ENOUGH];
     const struct state *state = PyModule_GetState(module);
-    if (binding_decision(state, object) == NULL) return NULL;
+    if (Py_TYPE(object) != state->decision) return PyErr_SetString(PyExc_TypeError, "expected a Decision"), NULL;
     const struct decision *self = (struct decision *)object;
     weir_plan_headers(&self->plan->plan, &self->decision, reset_ns(self), lines, sizeof lines);
     return to_headers(lines);
@@ -260,9 +268,11 @@ static PyType_Slot decision_slots[] = {{Py_tp_doc, "May the operation start now,
 PyType_Spec decision_spec = {"libweir.Decision", sizeof(struct decision), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, decision_slots};
 
-weir_decision *binding_decision(const struct state *state, PyObject *object)
+weir_decision *binding_decision(const struct state *state, PyObject *object, const void *owner)
 {
-    if (Py_TYPE(object) == state->decision) return &((struct decision *)object)->decision;
-    PyErr_SetString(PyExc_TypeError, "expected a Decision");
+    struct decision *self = (struct decision *)object;
+    if (Py_TYPE(object) != state->decision) PyErr_SetString(PyExc_TypeError, "decision: expected a Decision");
+    else if (self->owner != owner) PyErr_SetString(PyExc_ValueError, "decision: another limiter or table has taken it");
+    else return &self->decision;
     return NULL;
 }

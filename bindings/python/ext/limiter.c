@@ -51,7 +51,7 @@ static bool only_cost(PyObject *const *args, Py_ssize_t count, PyObject *kwnames
     PyObject *given[1] = {NULL};
     *cost = 1;
     return binding_arguments(args, count, kwnames, names, needed, given) &&
-           (given[0] == NULL || binding_u64(given[0], cost));
+           (given[0] == NULL || binding_u64("cost", given[0], cost));
 }
 
 static PyObject *limiter_take(FAST)
@@ -88,8 +88,9 @@ static PyObject *limiter_take_at(FAST)
     PyObject *given[2] = {NULL};
     struct limiter *self = (struct limiter *)object;
     uint64_t cost = 1, now_ns;
-    if (!binding_arguments(args, count, kwnames, names, 1, given) || !binding_u64(given[0], &now_ns)) return NULL;
-    if (given[1] != NULL && !binding_u64(given[1], &cost)) return NULL;
+    if (!binding_arguments(args, count, kwnames, names, 1, given) || !binding_u64("now_ns", given[0], &now_ns))
+        return NULL;
+    if (given[1] != NULL && !binding_u64("cost", given[1], &cost)) return NULL;
     return of_limiter(self, weir_take_at(self->limiter, (weir_instant){now_ns}, cost));
 }
 
@@ -101,7 +102,7 @@ static PyObject *limiter_reserve(FAST)
     uint64_t cost = 1, longest_ns;
     if (!binding_arguments(args, count, kwnames, names, 0, given) || !binding_longest(given[1], given[2], &longest_ns))
         return NULL;
-    if (given[0] != NULL && !binding_u64(given[0], &cost)) return NULL;
+    if (given[0] != NULL && !binding_u64("cost", given[0], &cost)) return NULL;
     return of_limiter(self, weir_reserve(self->limiter, cost, longest_ns));
 }
 
@@ -112,8 +113,9 @@ static PyObject *limiter_settle(FAST)
     struct limiter *self = (struct limiter *)object;
     weir_decision *decision;
     uint64_t actual;
-    if (!binding_arguments(args, count, kwnames, names, 2, given) || !binding_u64(given[1], &actual)) return NULL;
-    if ((decision = binding_decision(self->state, given[0])) == NULL) return NULL;
+    if (!binding_arguments(args, count, kwnames, names, 2, given) || !binding_u64("actual", given[1], &actual))
+        return NULL;
+    if ((decision = binding_decision(self->state, given[0], self)) == NULL) return NULL;
     weir_settle(self->limiter, decision, actual);
     Py_RETURN_NONE;
 }
@@ -121,7 +123,7 @@ static PyObject *limiter_settle(FAST)
 static PyObject *limiter_cancel(PyObject *object, PyObject *given)
 {
     struct limiter *self = (struct limiter *)object;
-    weir_decision *decision = binding_decision(self->state, given);
+    weir_decision *decision = binding_decision(self->state, given, self);
     if (decision == NULL) return NULL;
     weir_cancel(self->limiter, decision);
     Py_RETURN_NONE;
@@ -159,7 +161,7 @@ static PyObject *limiter_stop(PyObject *object, PyObject *unused)
 static PyObject *limiter_set_time(PyObject *object, PyObject *given)
 {
     uint64_t now_ns;
-    if (!binding_u64(given, &now_ns)) return NULL;
+    if (!binding_u64("now_ns", given, &now_ns)) return NULL;
     weir_manual_set(((struct limiter *)object)->limiter, (weir_instant){now_ns});
     Py_RETURN_NONE;
 }

@@ -12,7 +12,7 @@ static PyObject *sleep_until(PyObject *module, PyObject *given)
     uint64_t ns;
     int failed;
     (void)module;
-    if (!binding_u64(given, &ns)) return NULL;
+    if (!binding_u64("ns", given, &ns)) return NULL;
     const struct timespec when = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
     do {
         Py_BEGIN_ALLOW_THREADS;

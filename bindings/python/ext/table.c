@@ -19,6 +19,8 @@ static struct plan *plan_for(struct table *self, PyObject *given)
     if (Py_TYPE(given) == self->state->plan) {
         plan = (struct plan *)given;
         Py_INCREF(plan);
+    } else if (!PyUnicode_Check(given)) {
+        PyErr_Format(PyExc_TypeError, "limit: expected a str such as \"10/s\" or a Plan, not %R", Py_TYPE(given));
     } else {
         Py_ssize_t size;
         const char *text = PyUnicode_AsUTF8AndSize(given, &size);
@@ -42,7 +44,7 @@ static bool to_key(PyObject *object, weir_key *key)
     if (PyUnicode_Check(object)) key->bytes = PyUnicode_AsUTF8AndSize(object, &size);
     else if (PyBytes_AsStringAndSize(object, &bytes, &size) == 0) key->bytes = bytes;
     else {
-        PyErr_SetString(PyExc_TypeError, "a key is a str or bytes");
+        PyErr_Format(PyExc_TypeError, "key: expected a str or bytes, not %R", Py_TYPE(object));
         return false;
     }
     key->size = (size_t)size;
@@ -64,7 +66,7 @@ static bool table_options(PyObject *args, PyObject *kwargs, const struct state *
     if (!binding_choice("sharing", sharing, sharing_names, &which_sharing)) return false;
     options->when_full = (weir_when_full)which_full;
     options->sharing = (weir_sharing)which_sharing;
-    if (keys != Py_None && !binding_u64(keys, &options->keys_max)) return false;
+    if (keys != Py_None && !binding_u64("keys", keys, &options->keys_max)) return false;
     if (refill != Py_None && !binding_ns(refill, &options->refill_max_ns)) return false;
     if (wait != Py_None && !binding_ns(wait, &options->lock_wait_ns)) return false;
     char *text = NULL;
@@ -162,9 +164,9 @@ static PyObject *ask_table(PyObject *object, enum verb verb, PyObject *const *gi
     struct ask ask = {.verb = verb, .cost = 1};
     struct plan *plan = plan_for(self, given[0]);
     if (plan == NULL || !to_key(given[1], &ask.key)) return NULL;
-    if (given[2] != NULL && !binding_u64(given[2], &ask.cost)) return NULL;
+    if (given[2] != NULL && !binding_u64("cost", given[2], &ask.cost)) return NULL;
     if (verb == RESERVE && !binding_longest(given[3], given[4], &ask.at_ns)) return NULL;
-    if (verb == TAKE_AT && !binding_u64(given[3], &ask.at_ns)) return NULL;
+    if (verb == TAKE_AT && !binding_u64("now_ns", given[3], &ask.at_ns)) return NULL;
     ask.plan = &plan->plan;
     Py_INCREF(plan); /* another thread may clear the plans */
     perform_or_wait(self, &ask);
@@ -220,9 +222,10 @@ static PyObject *table_settle(FAST)
     PyObject *given[4] = {NULL};
     struct table *self = (struct table *)object;
     struct ask ask = {.verb = SETTLE};
-    if (!binding_arguments(args, count, kwnames, names, 4, given) || !binding_u64(given[3], &ask.cost)) return NULL;
+    if (!binding_arguments(args, count, kwnames, names, 4, given) || !binding_u64("actual", given[3], &ask.cost))
+        return NULL;
     struct plan *plan = plan_for(self, given[0]);
-    weir_decision *decision = plan == NULL ? NULL : binding_decision(self->state, given[2]);
+    weir_decision *decision = plan == NULL ? NULL : binding_decision(self->state, given[2], self);
     if (decision == NULL || !to_key(given[1], &ask.key)) return NULL;
     ask.plan = &plan->plan;
     ask.decision = *decision;
@@ -251,7 +254,7 @@ static PyObject *table_grow(PyObject *object, PyObject *given)
     uint64_t keys;
     weir_error error;
     int failed;
-    if (!binding_u64(given, &keys)) return NULL;
+    if (!binding_u64("keys", given, &keys)) return NULL;
     Py_BEGIN_ALLOW_THREADS;
     failed = weir_table_grow(self->table, keys, &error);
     Py_END_ALLOW_THREADS;

@@ -132,6 +132,8 @@ class Waits:
                 return await function(*args, **kwargs)
 
             return wait_first  # type: ignore[return-value]
+        if inspect.isasyncgenfunction(function):
+            raise TypeError("an async generator: `async with` the limiter in it, or libweir.pace what it yields")
 
         @functools.wraps(function)
         def waiting(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -144,12 +146,27 @@ class Waits:
 class Limiter(_weir.Limiter, Waits):
     """Limiter(limits, use="admit", clock="system"): one limit, for the threads and tasks of this process."""
 
+    def __repr__(self) -> str:
+        return f"<Limiter {self.plan.text}>"
+
+
+def limiter_of(limit: str | Waits, use: Literal["admit", "pace"] = "admit") -> Waits:
+    """The limiter, or one of this process for a text: what `pace` and the front doors take."""
+    if isinstance(limit, Waits):
+        return limit
+    if isinstance(limit, str):
+        return Limiter(limit, use)
+    raise TypeError(f"limit: expected a str such as \"10/s\", a Limiter or table.limiter(...), not {type(limit)}")
+
 
 class Keyed(Waits):
     """One key of a table under one limit: what a Limiter is, for all processes that share the table."""
 
     def __init__(self, table: Table, limit: str | Plan, key: str | bytes) -> None:
         self.table, self.limit, self.key = table, limit, key
+
+    def __repr__(self) -> str:
+        return f"<Keyed {self.limit} {self.key!r}>"
 
     def take(self, cost: int = 1) -> Decision:
         return self.table.take(self.limit, self.key, cost)
@@ -209,6 +226,7 @@ class Table(_weir.Table):
 
     def limiter(self, limit: str | Plan, key: str | bytes) -> Keyed:
         """One key of the table as a limiter: a decorator, a context manager, what the front doors take."""
+        self.peek(limit, key)  # what is wrong is told now
         return Keyed(self, limit, key)
 
     def cancel(self, limit: str | Plan, key: str | bytes, decision: Decision) -> None:
@@ -233,7 +251,7 @@ def pace(items: AsyncIterable[T], limit: str | Waits) -> AsyncIterator[T]: ...
 def pace(items: Iterable[T] | AsyncIterable[T], limit: str | Waits) -> Iterator[T] | AsyncIterator[T]:
     """The items, each at its time: for item in pace(items, "100/s").  A text is paced by `hybrid`, which holds the
     average; a limiter may be shared by several loops."""
-    limiter = Limiter(limit, use="pace") if isinstance(limit, str) else limit
+    limiter = limiter_of(limit, "pace")
     return _pace_async(items, limiter) if isinstance(items, AsyncIterable) else _pace(items, limiter)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from libweir._errors import seconds
 from libweir._weir import Decision
 
 REFUSED = 429
@@ -23,5 +24,5 @@ def address_key(address: str) -> str:
 
 def answer(decision: Decision) -> bytes:
     if decision.verdict == "deny":
-        return b"Too many requests: again in %.3g s\n" % decision.retry
+        return f"Too many requests: again in {seconds(decision.retry)} s\n".encode()
     return b"Too many requests: so much can never pass\n"

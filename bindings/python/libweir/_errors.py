@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libweir import Decision
+
+
+def seconds(time: float) -> str:
+    """As a reader wants them: to the ms, rounded up."""
+    return "%.10g" % (math.ceil(time * 1000) / 1000) if math.isfinite(time) else "for ever"
 
 
 class Error(Exception):
@@ -30,7 +37,7 @@ class Refused(Error):
 
     def __init__(self, decision: Decision) -> None:
         never = {"never": "this cost can never pass", "stopped": "the limiter was stopped"}
-        super().__init__(never.get(decision.verdict, f"passes in {decision.retry:.3g} s, which is too late"))
+        super().__init__(never.get(decision.verdict, f"passes in {seconds(decision.retry)} s, which is too late"))
         self.decision = decision
         self.retry = decision.retry
 
@@ -39,7 +46,9 @@ _UNSUPPORTED, _NO_MEMORY, _INVALID = -6, -2, -1  # as in weir.h
 
 
 def error(code: int, column: int, message: str) -> Exception:
-    """weir_error as an exception."""
+    """weir_error as an exception, its options named as here, not as in C."""
+    message = re.sub(r"(?<!\S)(?:options\.)?(keys)_max\b|(?<!\S)options\.(\w+?)(?:_ns)?\b", r"\1\2", message)
+    message = re.sub(r"(?<!\S)WEIR_([A-Z_]+)", lambda name: f'"{name[1].lower()}"', message)
     if code == _NO_MEMORY:
         return MemoryError(message)
     if code in (_INVALID, _UNSUPPORTED):

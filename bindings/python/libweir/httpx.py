@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import httpx
 
-from libweir import Limiter, Waits
+from libweir import Waits, limiter_of
 
 
 class Transport(httpx.BaseTransport):
     """limit: a limiter, or a text for one of this process."""
 
     def __init__(self, limit: Waits | str, transport: httpx.BaseTransport | None = None) -> None:
-        self.limiter = Limiter(limit) if isinstance(limit, str) else limit
+        self.limiter = limiter_of(limit)
         self.transport = transport or httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -31,7 +31,7 @@ class AsyncTransport(httpx.AsyncBaseTransport):
     """limit: a limiter, or a text for one of this process."""
 
     def __init__(self, limit: Waits | str, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        self.limiter = Limiter(limit) if isinstance(limit, str) else limit
+        self.limiter = limiter_of(limit)
         self.transport = transport or httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

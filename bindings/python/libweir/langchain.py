@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from langchain_core.rate_limiters import BaseRateLimiter
 
-from libweir import Limiter, Waits
+from libweir import Waits, limiter_of
 
 
 class RateLimiter(BaseRateLimiter):
     """limit: a limiter, or a text for one of this process."""
 
     def __init__(self, limit: Waits | str) -> None:
-        self.limiter = Limiter(limit) if isinstance(limit, str) else limit
+        self.limiter = limiter_of(limit)
 
     def acquire(self, *, blocking: bool = True) -> bool:
         return (self.limiter.wait() if blocking else self.limiter.reserve(1, 0)).allowed

@@ -11,14 +11,14 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-from libweir import Limiter, Waits
+from libweir import Waits, limiter_of
 
 
 class Adapter(HTTPAdapter):
     """limit: a limiter, or a text for one of this process; the rest is HTTPAdapter's."""
 
     def __init__(self, limit: Waits | str, **options: Any) -> None:
-        self.limiter = Limiter(limit) if isinstance(limit, str) else limit
+        self.limiter = limiter_of(limit)
         super().__init__(**options)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:

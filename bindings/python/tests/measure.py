@@ -1,84 +1,91 @@
 # SPDX-License-Identifier: MIT
 """What a call costs, ours beside the peers', in one run; bindings/python/bench runs it.
 
-Rounds go in turns over all, so that a busy machine slows all of them; the least of each counts.  Then how late 10,000
-asyncio waiters start, and how many of 8 processes' calls pass a limit of 1,000.
+    cost      SETTING  WHO  NS     wall time of a call, the least of 9 rounds
+    lateness  WHAT     MS          of 10,000 asyncio waiters, after their start
+
+Rounds take turns over all contenders of a setting, so that a busy machine slows all of them; a round is 10 ms or one
+call.  A call is made through a Python function, whose own cost is the floor.
 """
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aiolimiter
 import limits
 import pyrate_limiter as pyrate
+from servers import free_port
 
 import libweir
 import libweir.limits
 
-ROUNDS, WAITERS, PROCESSES, PERMITS = 9, 10_000, 8, 1000
-FOLDER = os.environ.get("WEIR_BENCH_FOLDER") or tempfile.mkdtemp(prefix="weir-bench-", dir="/dev/shm")
-os.environ["WEIR_BENCH_FOLDER"] = FOLDER  # of the processes that are started, too
+ROUNDS, ROUND_NS, WAITERS = 9, 10_000_000, 10_000
 Call = Callable[[], Any]
-ITEM = limits.parse("1000000000/second")
-RATES = [pyrate.Rate(10**6, 1000)]
+Row = tuple[str, Call]
+MANY, ONE = 1_000_000_000, 1  # a second, which always passes; a day, which is used up
 
 
-def hits(uri: str) -> Call:
+def ours(amount: int) -> str:
+    return f"{MANY}/s" if amount == MANY else "1/d"
+
+
+def hits(uri: str, amount: int) -> Call:
     strategy = limits.strategies.FixedWindowRateLimiter(limits.storage.storage_from_string(uri))
-    return lambda: strategy.hit(ITEM, "user:42")
+    item = limits.parse(f"{amount}/second" if amount == MANY else f"{amount}/day")
+    return lambda: strategy.hit(item, "user:42")
 
 
-def pyrate_of(store: Any) -> Call:
-    bucket = pyrate.StateBucket(RATES, pyrate.GCRA(), store)
-    limiter = pyrate.Limiter(bucket)
+def rates(amount: int) -> list[pyrate.Rate]:
+    return [pyrate.Rate(10**6, 1000) if amount == MANY else pyrate.Rate(1, pyrate.Duration.DAY)]
+
+
+def pyrate_of(store: Any, amount: int) -> Call:
+    limiter = pyrate.Limiter(pyrate.StateBucket(rates(amount), pyrate.GCRA(), store))
     return lambda: limiter.try_acquire("user:42", blocking=False)
 
 
-def sqlite() -> Call:
-    limiter = pyrate.Limiter(pyrate.SQLiteBucket.init_from_file(RATES, db_path=f"{FOLDER}/sqlite", use_file_lock=True))
+def sqlite(path: str) -> Call:
+    """With its lock for processes, it always waits: there is no refusal."""
+    bucket = pyrate.SQLiteBucket.init_from_file(rates(MANY), db_path=path, use_file_lock=True)
+    limiter = pyrate.Limiter(bucket)
     return lambda: limiter.try_acquire("user:42")
 
 
-def redis_server() -> tuple[subprocess.Popen[bytes], str] | None:
-    program = shutil.which("redis-server")
-    if program is None:
-        return None
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port = listening.getsockname()[1]
-    process = subprocess.Popen([program, "--port", str(port), "--save", ""], stdout=subprocess.DEVNULL)
-    time.sleep(1)
-    return process, f"redis://127.0.0.1:{port}"
+def alone(amount: int) -> list[Row]:
+    limiter = libweir.Limiter(ours(amount))
+    return [
+        ("libweir.Limiter.take", lambda: limiter.take()),
+        ("limits memory://", hits("memory://", amount)),
+        ("pyrate-limiter in memory", pyrate_of(pyrate.InMemoryStateStore(), amount)),
+    ]
 
 
-def alone() -> Iterator[tuple[str, Call, int]]:
-    """In one process: name, call, calls a round."""
-    ours = libweir.Limiter("1000000000/s")
-    yield "libweir.Limiter.take", lambda: ours.take(), 20_000
-    yield "limits, memory://", hits("memory://"), 5_000
-    yield "pyrate-limiter, in memory, GCRA", pyrate_of(pyrate.InMemoryStateStore()), 5_000
+def shared(folder: str, redis: str | None, amount: int) -> list[Row]:
+    table, limit = libweir.Table(f"{folder}/table{amount}"), ours(amount)
+    rows: list[Row] = [
+        ("libweir.Table.take", lambda: table.take(limit, "user:42")),
+        ("limits weir://", hits(f"weir://{folder}/limits", amount)),
+        ("pyrate-limiter multiprocess", pyrate_of(pyrate.MultiprocessStateStore.init(), amount)),
+    ]
+    rows += [("pyrate-limiter SQLite", sqlite(f"{folder}/sqlite"))] if amount == MANY else []
+    return rows + ([("limits redis://", hits(redis, amount))] if redis else [])
 
 
-def shared(redis: str | None) -> Iterator[tuple[str, Call, int]]:
-    """State that processes share."""
-    table = libweir.Table(f"{FOLDER}/table")
-    yield "libweir.Table.take, a file", lambda: table.take("1000000000/s", "user:42"), 20_000
-    yield "limits, weir:///path", hits(f"weir://{FOLDER}/limits"), 5_000
-    yield "pyrate-limiter, multiprocess, GCRA", pyrate_of(pyrate.MultiprocessStateStore.init()), 1_000
-    yield "pyrate-limiter, SQLite", sqlite(), 200
-    if redis is not None:
-        yield "limits, redis://", hits(redis), 1_000
+def count_for(call: Call) -> int:
+    """Calls of a round."""
+    call()
+    begun = time.perf_counter_ns()
+    call()
+    return min(max(ROUND_NS // (time.perf_counter_ns() - begun), 1), 20_000)
 
 
 def nanoseconds(call: Call, count: int) -> float:
@@ -88,34 +95,43 @@ def nanoseconds(call: Call, count: int) -> float:
     return (time.perf_counter_ns() - begun) / count
 
 
-def compare(title: str, rows: list[tuple[str, Call, int]]) -> None:
-    least = [float("inf")] * len(rows)
+def say(setting: str, least: dict[str, float]) -> None:
+    for who, ns in least.items():
+        print("cost", setting, who, f"{ns:.0f}", sep="\t", flush=True)
+
+
+def compare(setting: str, rows: list[Row]) -> None:
+    least = {who: float("inf") for who, _ in rows}
+    counts = [count_for(call) for _, call in rows]
     for _ in range(ROUNDS):
-        for i, (_, call, count) in enumerate(rows):
-            least[i] = min(least[i], nanoseconds(call, count))
-    print(f"\n| {title} | ns a call | of ours |\n|---|---|---|")
-    for (name, _, _), ns in zip(rows, least):
-        print(f"| {name} | {ns:.0f} | {ns / least[0]:.1f} |")
+        for (who, call), count in zip(rows, counts):
+            least[who] = min(least[who], nanoseconds(call, count))
+    say(setting, least)
 
 
-async def async_calls() -> list[tuple[str, float]]:
-    ours, theirs = libweir.Limiter("1000000000/s"), aiolimiter.AsyncLimiter(10**9, 1)
-
-    async def cost(acquire: Callable[[], Any]) -> float:
-        begun = time.perf_counter_ns()
-        for _ in range(5_000):
-            await acquire()
-        return (time.perf_counter_ns() - begun) / 5_000
-
-    least = [float("inf")] * 2
+async def compare_async(setting: str) -> None:
+    limiter, theirs = libweir.Limiter(ours(MANY)), aiolimiter.AsyncLimiter(MANY, 1)
+    rows: dict[str, Callable[[], Awaitable[Any]]] = {
+        "libweir.Limiter.wait_async": limiter.wait_async,
+        "aiolimiter": theirs.acquire,
+        "floor: awaiting an empty coroutine": empty_async,
+    }
+    least = {who: float("inf") for who in rows}
     for _ in range(ROUNDS):
-        least = [min(least[0], await cost(ours.wait_async)), min(least[1], await cost(theirs.acquire))]
-    return list(zip(("libweir.Limiter.wait_async, at once", "aiolimiter.acquire, at once"), least))
+        for who, call in rows.items():
+            begun = time.perf_counter_ns()
+            for _ in range(10_000):
+                await call()
+            least[who] = min(least[who], (time.perf_counter_ns() - begun) / 10_000)
+    say(setting, least)
 
 
-async def lateness() -> list[float]:
-    """Milliseconds, sorted."""
-    limiter = libweir.Limiter("10000/s burst=1")
+async def empty_async() -> None:
+    pass
+
+
+async def lateness() -> None:
+    limiter = libweir.Limiter(f"{WAITERS}/s burst=1")
     late: list[float] = []
 
     async def one() -> None:
@@ -123,49 +139,39 @@ async def lateness() -> list[float]:
         late.append((libweir.now_ns() - decision.start_ns) / 1e6)
 
     await asyncio.gather(*(one() for _ in range(WAITERS)))
-    return sorted(late)
+    late.sort()
+    shown = {"earliest": late[0], "p50": late[WAITERS // 2], "p99": late[WAITERS * 99 // 100], "latest": late[-1]}
+    for what, ms in shown.items():
+        print("lateness", f"{WAITERS} asyncio waiters, {what}", f"{ms:.3f}", sep="\t")
 
 
-def process(uri: str, passed: Any) -> None:
-    strategy = limits.strategies.FixedWindowRateLimiter(limits.storage.storage_from_string(uri))
-    item = limits.parse(f"{PERMITS}/day")
-    mine = sum(strategy.hit(item, "user:42") for _ in range(PERMITS + 200))
-    with passed.get_lock():
-        passed.value += mine
-
-
-def passes(uri: str) -> int:
-    context = multiprocessing.get_context("spawn")
-    passed = context.Value("q", 0)
-    workers = [context.Process(target=process, args=(uri, passed)) for _ in range(PROCESSES)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return int(passed.value)
+def redis_server() -> tuple[subprocess.Popen[bytes], str] | None:
+    program, port = shutil.which("redis-server"), free_port()
+    if program is None:
+        print("redis-server is not here", file=sys.stderr)
+        return None
+    process = subprocess.Popen([program, "--port", str(port), "--save", ""], stdout=subprocess.DEVNULL)
+    time.sleep(1)
+    return process, f"redis://127.0.0.1:{port}"
 
 
 def main() -> None:
+    version, load = sys.version.split()[0], os.getloadavg()[0]
+    print(f"Python {version}, {os.cpu_count()} processors, load {load:.1f}", file=sys.stderr)
     redis = redis_server()
     try:
-        version, load = sys.version.split()[0], os.getloadavg()[0]
-        print(f"Python {version}, {os.cpu_count()} processors, load {load:.1f}, least of {ROUNDS}")
-        compare("one process", list(alone()))
-        rows = asyncio.run(async_calls())
-        print("\n| asyncio | ns a call | of ours |\n|---|---|---|")
-        for name, ns in rows:
-            print(f"| {name} | {ns:.0f} | {ns / rows[0][1]:.1f} |")
-        compare("shared by processes", list(shared(redis[1] if redis else None)))
-        late = asyncio.run(lateness())
-        print(f"\n{WAITERS} asyncio waiters at 10000/s: early {sum(ms < 0 for ms in late)}, ms late: median "
-              f"{late[WAITERS // 2]:.2f}, 99 % {late[WAITERS * 99 // 100]:.2f}, most {late[-1]:.2f}")
-        print(f"\n| {PROCESSES} processes, a limit of {PERMITS} | passed |\n|---|---|")
-        for uri in ("memory://", f"weir://{FOLDER}/passes", *([redis[1]] if redis else [])):
-            print(f"| limits, {uri.split(':')[0]}:// | {passes(uri)} |", flush=True)
+        with tempfile.TemporaryDirectory(prefix="weir-bench-", dir="/dev/shm") as folder:
+            url = redis[1] if redis else None
+            compare("one process", [*alone(MANY), ("floor: an empty Python function", lambda: None)])
+            compare("one process, refused", alone(ONE))
+            asyncio.run(compare_async("asyncio, a permit is there"))
+            compare("shared by processes", shared(folder, url, MANY))
+            compare("shared by processes, refused", shared(folder, url, ONE))
+            asyncio.run(lateness())
     finally:
         if redis:
             redis[0].kill()
-        shutil.rmtree(FOLDER)
+            redis[0].wait()
 
 
 if __name__ == "__main__":

@@ -68,6 +68,15 @@ def test_cancelled_waiters_give_back() -> None:
     assert limiter.reserve().delay <= 3600
 
 
+def test_an_async_generator_is_not_decorated() -> None:
+    """A call of it would have to wait in the event loop."""
+    with pytest.raises(TypeError, match="async generator"):
+
+        @libweir.Limiter("1/h")
+        async def numbers() -> AsyncIterator[int]:
+            yield 1
+
+
 def test_decorator_pace_and_keys() -> None:
     table = libweir.Table(keys=100)
 

@@ -9,6 +9,7 @@ import pathlib
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -94,6 +95,49 @@ def test_a_nul_cuts_nothing(tmp_path: pathlib.Path) -> None:
     assert table.take("1/h", "a\0b") and table.take("1/h", "a\0c") and not table.take("1/h", b"a\0b")
 
 
+def test_what_is_wrong_is_named() -> None:
+    table: Any = libweir.Table(keys=100)
+    limiter: Any = libweir.Limiter("10/s")
+    pace: Any = libweir.pace
+    assert repr(limiter) == "<Limiter 10/s burst=10 algorithm=gcra>"
+    assert repr(limiter.plan) == "<Plan 10/s burst=10 algorithm=gcra>"
+    assert repr(table.limiter("10/s", "a")) == "<Keyed 10/s 'a'>"
+    for call, what in (
+        (lambda: limiter.take("1"), r"cost: expected an int, not <class 'str'>"),
+        (lambda: limiter.take(-1), r"cost: expected 0 to 2\*\*64 - 1"),
+        (lambda: table.take(b"10/s", "a"), 'limit: expected a str such as "10/s" or a Plan'),
+        (lambda: table.take("10/s", 42), "key: expected a str or bytes, not <class 'int'>"),
+        (lambda: table.take("1/s algorithm=sliding-log", "a"), "open the table with plan for this one"),
+        (lambda: libweir.Table(keys=10**15), "^keys: expected up to"),
+        (lambda: libweir.Table("/tmp/a", sharing="private"), '^path: a "private" table has no file'),
+        (lambda: table.limiter("10/M", "a"), "M is a million"),
+        (lambda: pace(range(3), 100), "limit: expected a str"),
+    ):
+        with pytest.raises((TypeError, ValueError, OverflowError), match=what):
+            call()
+    empty = manual("1/h")
+    empty.take()
+    with pytest.raises(libweir.Refused, match=r"passes in 3600 s"):
+        empty.wait(timeout=0)
+
+
+def test_a_decision_is_settled_by_its_owner() -> None:
+    """Else 3 permits of one limiter would become 3 of another."""
+    limiter, other, table = libweir.Limiter("10/d"), libweir.Limiter("10/d"), libweir.Table(keys=100)
+    call = limiter.take(3)
+    wrong: tuple[Callable[[], None], ...] = (
+        lambda: other.settle(call, 0),
+        lambda: other.cancel(call),
+        lambda: table.settle("10/d", "key", call, 0),
+        lambda: limiter.settle(table.take("10/d", "key", 3), 0),
+    )
+    for settle in wrong:
+        with pytest.raises(ValueError, match="another"):
+            settle()
+    limiter.cancel(call)
+    assert limiter.peek(0).remaining == 10
+
+
 def test_bad_names() -> None:
     table: Any = libweir.Table(keys=100)
     for call in (
@@ -117,6 +161,9 @@ def test_table(tmp_path: pathlib.Path) -> None:
     call = same.take(limit="3/h", key="user:42", cost=1)
     assert table.take(libweir.Plan("3/h"), "user:42").verdict == "deny"
     assert table.take("3/h", "user:43").allowed and table.take("3/h", "").allowed
+    long = "k" * 10**6
+    assert table.take("1/h", long) and not table.take("1/h", long) and table.take("1/h", long + "k")
+    assert table.take("3/h", "huge", 2**64 - 1).verdict == "never" and table.peek("3/h", "huge", 0).remaining == 3
     same.cancel("3/h", "user:42", call)
     assert table.peek("3/h", "user:42").allowed
     table.forget("3/h", "user:42")

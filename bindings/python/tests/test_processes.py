@@ -5,82 +5,25 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import http.client
 import json
 import os
 import pathlib
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 
+import passes
 import pytest
+from servers import DEADLINE_S, Load, server
 
 import libweir
 
 EXAMPLES = pathlib.Path(os.environ["WEIR_TREE"]) / "bindings/python/examples"
 PERMITS = 300
 KILLS = 4
-DEADLINE_S = 240
-
-
-@contextlib.contextmanager
-def server(command: list[str], port: int, table: pathlib.Path) -> Iterator[str]:
-    environment = os.environ | {"LIMIT": f"{PERMITS}/30d", "TABLE": str(table)}
-    url = f"http://127.0.0.1:{port}/"
-    command = [sys.executable, "-m", *command]
-    process = subprocess.Popen(
-        command, cwd=EXAMPLES, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    try:
-        yield url
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-class Load:
-    """Requests from many threads; what came of them."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.passed = self.refused = self.lost = 0
-        self.workers: set[int] = set()
-        self.lock = threading.Lock()
-        self.deadline = time.monotonic() + DEADLINE_S
-
-    def one(self) -> None:
-        """Until an answer comes; a request whose connection broke after it was sent may have taken a permit."""
-        while time.monotonic() < self.deadline:
-            try:
-                with urllib.request.urlopen(self.url, timeout=60) as answer:
-                    worker = json.load(answer)["worker"]
-                with self.lock:
-                    self.passed += 1
-                    self.workers.add(worker)
-                return
-            except urllib.error.HTTPError as error:
-                assert error.code == 429 and error.headers["Retry-After"]
-                with self.lock:
-                    self.refused += 1
-                return
-            except urllib.error.URLError as error:
-                if isinstance(error.reason, ConnectionRefusedError):
-                    time.sleep(0.05)
-                else:
-                    self.lose()
-            except (OSError, ValueError, http.client.HTTPException):
-                self.lose()
-
-    def lose(self) -> None:
-        with self.lock:
-            self.lost += 1
 
 
 def kill_some(load: Load, over: threading.Event) -> int:
@@ -88,32 +31,23 @@ def kill_some(load: Load, over: threading.Event) -> int:
     killed = 0
     while killed < KILLS and not over.is_set():
         with load.lock:
-            known = sorted(load.workers)
+            known = sorted(load.passing)
         if load.passed >= (killed + 1) * 40 and known:
             worker = random.choice(known)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
                 killed += 1
             with load.lock:
-                load.workers.discard(worker)
+                load.passing.discard(worker)
         time.sleep(0.002)
     return killed
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
-
-
 @pytest.mark.parametrize("of", ["gunicorn", "uvicorn"])
 def test_exactly_n_pass(of: str, tmp_path: pathlib.Path) -> None:
-    port = free_port()
-    command = {
-        "gunicorn": ["gunicorn", "--no-control-socket", "-w", "4", "-b", f"127.0.0.1:{port}", "wsgi_server:app"],
-        "uvicorn": ["uvicorn", "--workers", "4", "--port", str(port), "--log-level", "error", "asgi_server:app"],
-    }[of]
-    with server(command, port, tmp_path / "table") as url:
+    app = {"gunicorn": "wsgi_server:app", "uvicorn": "asgi_server:app"}[of]
+    environment = {"LIMIT": f"{PERMITS}/30d", "TABLE": str(tmp_path / "table")}
+    with server(of, app, 4, EXAMPLES, environment) as url:
         load, over = Load(url), threading.Event()
         with concurrent.futures.ThreadPoolExecutor(9) as pool:
             killing = pool.submit(kill_some, load, over)
@@ -128,6 +62,13 @@ def test_exactly_n_pass(of: str, tmp_path: pathlib.Path) -> None:
     print(f"{of}: {load.passed} of {PERMITS} passed, {killed} workers killed, {load.lost} requests lost with them")
     assert killed > 0 and left == 0
     assert load.passed <= PERMITS <= load.passed + load.lost
+
+
+@pytest.mark.parametrize("door", [*passes.SERVERS, *passes.CALLERS])
+def test_front_doors(door: str, tmp_path: pathlib.Path) -> None:
+    """Eight processes behind each front door; a rate holds as an upper bound, whatever else the machine does."""
+    passed = passes.passed(door, passes.OURS, str(tmp_path))
+    assert passed == passes.LIMIT if door != "LangChain" else 0 < passed <= passes.limit_of(door)
 
 
 def test_killed_takers(tmp_path: pathlib.Path) -> None:

@@ -7,7 +7,6 @@ import asyncio
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,17 +14,12 @@ from collections.abc import Iterator
 import pytest
 import redis
 import redis.asyncio
+from servers import free_port
 
 import libweir.redis
 
 TREE = pathlib.Path(os.environ["WEIR_TREE"])
 WEIR = os.environ.get("WEIR", str(TREE / "build/weir"))
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def started(command: list[str], url: str) -> tuple[subprocess.Popen[bytes], redis.Redis]:

@@ -11,8 +11,8 @@ fn fail(what: &str) -> ! {
 /// The folder with weir.c and weir.h.
 fn sources(manifest: &Path, out: &Path) -> PathBuf {
     let packed = manifest.join("weir");
-    println!("cargo:rerun-if-changed=weir");
     if packed.join("weir.c").exists() {
+        println!("cargo:rerun-if-changed=weir"); // only where it is: cargo takes a missing file for one that changed
         return packed;
     }
     let tree = manifest.join("../../..");
@@ -22,7 +22,7 @@ fn sources(manifest: &Path, out: &Path) -> PathBuf {
     }
     match Command::new(tree.join("tools/amalgamation")).arg(&made).status() {
         Ok(status) if status.success() => made,
-        Ok(status) => fail(&format!("tools/amalgamation ended with {status}")),
+        Ok(status) => fail(&format!("tools/amalgamation, which needs python3, ended with {status}")),
         Err(error) => fail(&format!("no weir/weir.c here, and none made by {}: {error}", tree.display())),
     }
 }

@@ -19,14 +19,21 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		log.Fatal("usage: server ADDRESS FILE")
+	if len(os.Args) < 3 {
+		log.Fatal("usage: server ADDRESS FILE [LIMIT]")
+	}
+	text := "5/min burst=5"
+	if len(os.Args) > 3 {
+		text = os.Args[3]
 	}
 	table, err := libweir.OpenTable(libweir.TableOptions{Path: os.Args[2], Keys: 100_000})
 	if err != nil {
 		log.Fatal(err)
 	}
-	plan, err := libweir.Parse("5/min burst=5")
+	plan, err := libweir.Parse(text)
+	if err == nil {
+		err = table.Fits(plan) // a table refuses what it cannot enforce
+	}
 	if err != nil {
 		log.Fatal(err)
 	}

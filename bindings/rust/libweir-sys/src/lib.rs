@@ -74,13 +74,14 @@ pub struct weir_options {
     pub size: usize,
     pub use_: weir_use,
     pub clock: weir_clock,
-    pub grain_ns: u64,
+    pub min_sleep_ns: u64,
     pub spin_ns: u64,
     pub tick_ns: u64,
     pub spin_processors: u64,
 }
 
 #[repr(C)]
+#[derive(Debug)]
 pub struct weir_limiter {
     opaque: [u8; 0],
 }
@@ -153,6 +154,7 @@ pub struct weir_table_options {
 }
 
 #[repr(C)]
+#[derive(Debug)]
 pub struct weir_table {
     opaque: [u8; 0],
 }

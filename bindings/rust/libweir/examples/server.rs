@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 fn by_address(table: &Table, plan: &Plan, request: &Request) -> Decision {
     match request.extensions().get::<ConnectInfo<SocketAddr>>() {
         Some(ConnectInfo(address)) => table.take(plan, address.ip().to_string(), 1),
-        None => table.take(plan, "unknown", 1),
+        None => table.take(plan, "", 1), // all share one limit: see into_make_service_with_connect_info below
     }
 }
 
@@ -23,9 +23,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let file = arguments.next().unwrap_or_else(|| "/dev/shm/example.weir".to_owned());
+    let limit = arguments.next().unwrap_or_else(|| "5/min burst=5".to_owned());
 
     let table = Table::shared(file, 100_000)?;
-    let plan: Plan = "5/min burst=5".parse()?;
+    let plan: Plan = limit.parse()?;
+    table.fits(&plan)?; // a table refuses what it cannot enforce
     let limit = LimitLayer::new(move |request: &Request| by_address(&table, &plan, request), too_many_requests::<Body>);
 
     let app = Router::new().route("/", get(|| async { "hello\n" })).layer(limit);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a take returns.
 use libweir_sys as sys;
+use std::fmt;
 use std::time::Duration;
 
 /// A time in ns: for limiters and tables, of CLOCK_MONOTONIC.
@@ -46,7 +47,6 @@ pub enum Verdict {
 ///
 /// It is neither copied nor cloned: [`Limiter::settle`](crate::Limiter::settle) and
 /// [`Limiter::cancel`](crate::Limiter::cancel) use it up, because a decision is settled once.
-#[derive(Debug)]
 #[must_use = "a decision may be a refusal"]
 pub struct Decision(pub(crate) sys::weir_decision);
 
@@ -100,5 +100,12 @@ impl Decision {
     /// The index of the limit that refused, that set the start, or else that has the least remaining.
     pub fn limit(&self) -> usize {
         self.0.limit as usize
+    }
+}
+
+impl fmt::Debug for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verdict, delay, retry) = (self.verdict(), self.delay(), self.retry());
+        write!(f, "Decision {{ {verdict:?}, delay: {delay:?}, retry: {retry:?}, remaining: {} }}", self.remaining())
     }
 }

@@ -4,6 +4,7 @@ use libweir_sys as sys;
 use std::ffi::{c_char, c_int, CStr, CString};
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Why a limit was not understood, or a table not opened: weir's own message, which shows how it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,9 +81,38 @@ pub(crate) fn checked(call: impl FnOnce(*mut sys::weir_error) -> c_int) -> Resul
     })
 }
 
-/// What an open that did not fail has made.
-pub(crate) fn opened<T>(owned: *mut T) -> Result<NonNull<T>, Error> {
-    NonNull::new(owned).ok_or_else(|| Error { kind: ErrorKind::NoMemory, column: 0, message: "not opened".to_owned() })
+/// A limiter or table that weir opened, and the function that closes it.
+#[derive(Debug)]
+pub(crate) struct Owned<T>(NonNull<T>, unsafe extern "C" fn(*mut T));
+
+// SAFETY: weir.h: functions are safe from any thread, except the one that closes, which drop calls when no other can.
+unsafe impl<T> Send for Owned<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Owned<T> {}
+
+impl<T> Owned<T> {
+    /// What an open writes; `close` has to be its counterpart.
+    pub(crate) fn open(
+        close: unsafe extern "C" fn(*mut T),
+        open: impl FnOnce(*mut *mut T, *mut sys::weir_error) -> c_int,
+    ) -> Result<Arc<Owned<T>>, Error> {
+        let mut owned = std::ptr::null_mut();
+        checked(|error| open(&mut owned, error))?;
+        let none = || Error { kind: ErrorKind::NoMemory, column: 0, message: "not opened".to_owned() };
+        Ok(Arc::new(Owned(NonNull::new(owned).ok_or_else(none)?, close)))
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> *mut T {
+        self.0.as_ptr()
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // SAFETY: the last owner, so all other calls have returned.
+        unsafe { (self.1)(self.raw()) }
+    }
 }
 
 /// A text for C, which ends it at a NUL.

@@ -1,51 +1,40 @@
 // SPDX-License-Identifier: MIT
 //! One limit for all threads of a process.
-use crate::error::{c_text, checked, opened, text_of};
+use crate::error::{c_text, checked, text_of, Owned};
 use crate::{nanos, Decision, Error, Instant, Lease, Stats, Use, FOREVER};
 use libweir_sys as sys;
 use std::ffi::c_int;
 use std::mem::size_of;
-use std::ptr::{null_mut, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Where a limiter reads the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Clock {
     /// CLOCK_MONOTONIC.
     #[default]
-    System,
+    System = sys::WEIR_CLOCK_SYSTEM,
     /// Cheaper, some ms behind.
-    Coarse,
+    Coarse = sys::WEIR_CLOCK_COARSE,
     /// A thread reads the system's clock each [`LimiterOptions::tick`]; not for tables.
-    Ticker,
+    Ticker = sys::WEIR_CLOCK_TICKER,
     /// 0 until [`Limiter::set_manual`]; for tests; not for tables.
-    Manual,
+    Manual = sys::WEIR_CLOCK_MANUAL,
     /// The processor's counter, where it is reliable, within 5 us of System; not for tables.
-    Tsc,
-}
-
-impl Clock {
-    pub(crate) fn raw(self) -> sys::weir_clock {
-        match self {
-            Clock::System => sys::WEIR_CLOCK_SYSTEM,
-            Clock::Coarse => sys::WEIR_CLOCK_COARSE,
-            Clock::Ticker => sys::WEIR_CLOCK_TICKER,
-            Clock::Manual => sys::WEIR_CLOCK_MANUAL,
-            Clock::Tsc => sys::WEIR_CLOCK_TSC,
-        }
-    }
+    Tsc = sys::WEIR_CLOCK_TSC,
 }
 
 /// What is kept of used permits when the limit changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Carry {
     /// The time until they are back.
-    Keep,
+    Keep = sys::WEIR_KEEP,
     /// Their number.
-    Scale,
+    Scale = sys::WEIR_SCALE,
     /// Nothing.
-    Reset,
+    Reset = sys::WEIR_RESET,
 }
 
 /// How a limiter works; each default is weir's.
@@ -56,64 +45,50 @@ pub struct LimiterOptions {
     /// Where it reads the time.
     pub clock: Clock,
     /// The shortest sleep: a thread may wake so late, but never early; zero is 50 us.
-    pub grain: Duration,
+    pub min_sleep: Duration,
     /// Spins instead of sleeping for the last part of a wait.
     pub spin: Duration,
     /// Period of [`Clock::Ticker`]; zero is 1 ms.
     pub tick: Duration,
-}
-
-#[derive(Debug)]
-pub(crate) struct Handle(NonNull<sys::weir_limiter>);
-
-// SAFETY: weir.h: functions are safe from any thread, except weir_close, which drop calls when no other can.
-unsafe impl Send for Handle {}
-// SAFETY: as above.
-unsafe impl Sync for Handle {}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // SAFETY: the last owner, so all other calls have returned.
-        unsafe { sys::weir_close(self.0.as_ptr()) }
-    }
+    /// Threads of the process that may spin at once; 0 is half of its processors.
+    pub spin_processors: u64,
 }
 
 /// One limit for all threads of this process. Clones are the same limiter.
 #[derive(Clone, Debug)]
-pub struct Limiter(Arc<Handle>);
+pub struct Limiter(Arc<Owned<sys::weir_limiter>>);
 
 impl Limiter {
     /// A limiter that admits, of a text such as `10/s burst=20; 1000/h`; see weir-limit(7).
     pub fn new(limits: &str) -> Result<Limiter, Error> {
-        Limiter::with(limits, LimiterOptions::default())
+        Limiter::open(limits, LimiterOptions::default())
     }
 
     /// A limiter that paces: threads that [`wait`](Limiter::wait) start at the rate.
     pub fn pace(limits: &str) -> Result<Limiter, Error> {
-        Limiter::with(limits, LimiterOptions { usage: Use::Pace, ..LimiterOptions::default() })
+        Limiter::open(limits, LimiterOptions { usage: Use::Pace, ..LimiterOptions::default() })
     }
 
     /// A limiter with options.
-    pub fn with(limits: &str, options: LimiterOptions) -> Result<Limiter, Error> {
+    pub fn open(limits: &str, options: LimiterOptions) -> Result<Limiter, Error> {
         let text = c_text("a limit", limits)?;
         let raw = sys::weir_options {
             size: size_of::<sys::weir_options>(),
-            use_: options.usage.raw(),
-            clock: options.clock.raw(),
-            grain_ns: nanos(options.grain),
+            use_: options.usage as u32,
+            clock: options.clock as u32,
+            min_sleep_ns: nanos(options.min_sleep),
             spin_ns: nanos(options.spin),
             tick_ns: nanos(options.tick),
-            spin_processors: 0,
+            spin_processors: options.spin_processors,
         };
-        let mut owned = null_mut();
-        // SAFETY: what is borrowed lives for the call; what is owned is closed by Handle.
-        checked(|error| unsafe { sys::weir_open(&mut owned, text.as_ptr(), &raw, error) })?;
-        Ok(Limiter(Arc::new(Handle(opened(owned)?))))
+        // SAFETY: what is borrowed lives for the call.
+        let open = |owned, error| unsafe { sys::weir_open(owned, text.as_ptr(), &raw, error) };
+        Ok(Limiter(Owned::open(sys::weir_close, open)?))
     }
 
     #[inline]
     pub(crate) fn raw(&self) -> *mut sys::weir_limiter {
-        self.0 .0.as_ptr()
+        self.0.raw()
     }
 
     /// Takes permits if they are available now, and else none.
@@ -206,13 +181,8 @@ impl Limiter {
     /// Changes the limit while in use. Waiting threads keep their order.
     pub fn set_limit(&self, limits: &str, carry: Carry) -> Result<(), Error> {
         let text = c_text("a limit", limits)?;
-        let carry = match carry {
-            Carry::Keep => sys::WEIR_KEEP,
-            Carry::Scale => sys::WEIR_SCALE,
-            Carry::Reset => sys::WEIR_RESET,
-        };
         // SAFETY: as in take, and the text ends in a NUL.
-        checked(|error| unsafe { sys::weir_set_limit(self.raw(), text.as_ptr(), carry, error) })
+        checked(|error| unsafe { sys::weir_set_limit(self.raw(), text.as_ptr(), carry as u32, error) })
     }
 
     /// The limit in force, with all defaults written out.

@@ -10,21 +10,13 @@ use std::time::Duration;
 
 /// What a limit is for, which sets its defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Use {
     /// To let calls in or refuse them; gcra.
     #[default]
-    Admit,
+    Admit = sys::WEIR_ADMIT,
     /// To start operations at a rate; hybrid, which makes up for delays.
-    Pace,
-}
-
-impl Use {
-    pub(crate) fn raw(self) -> sys::weir_use {
-        match self {
-            Use::Admit => sys::WEIR_ADMIT,
-            Use::Pace => sys::WEIR_PACE,
-        }
-    }
+    Pace = sys::WEIR_PACE,
 }
 
 /// A limit's text, parsed: what a [`Table`](crate::Table) takes beside the key.
@@ -50,7 +42,7 @@ impl Plan {
         let text = c_text("a limit", limits)?;
         let mut plan = Box::new(sys::weir_plan { opaque: [0; 256] });
         // SAFETY: the text ends in a NUL, and the plan is ours.
-        checked(|error| unsafe { sys::weir_plan_parse(&mut *plan, text.as_ptr(), usage.raw(), error) })?;
+        checked(|error| unsafe { sys::weir_plan_parse(&mut *plan, text.as_ptr(), usage as u32, error) })?;
         Ok(Plan(plan))
     }
 

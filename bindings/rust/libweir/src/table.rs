@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: MIT
 //! A state for each key, in memory that threads and processes share.
-use crate::error::{c_text, checked, opened};
-use crate::{nanos, Clock, Decision, Error, Instant, Plan, TableStats};
+use crate::error::{c_text, checked, Owned};
+use crate::{nanos, Clock, Decision, Error, Instant, Plan, TableStats, FOREVER};
 use libweir_sys as sys;
 use std::marker::PhantomData;
 use std::mem::size_of;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::ptr::{null, null_mut, NonNull};
+use std::ptr::null;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What a new key gets when every slot open to it is in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub enum WhenFull {
     /// The slot with the least debt, and that debt, so that no key gets too much.
     #[default]
-    Inherit,
+    Inherit = sys::WEIR_FULL_INHERIT,
     /// The same slot, emptied.
-    Evict,
+    Evict = sys::WEIR_FULL_EVICT,
     /// A refusal.
-    Deny,
+    Deny = sys::WEIR_FULL_DENY,
     /// It passes uncounted.
-    Allow,
+    Allow = sys::WEIR_FULL_ALLOW,
 }
 
 /// Whether a table's file may exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Sharing {
     /// Joins the file, or creates it.
     #[default]
-    JoinOrCreate,
+    JoinOrCreate = sys::WEIR_JOIN_OR_CREATE,
     /// Joins the file that exists.
-    Join,
+    Join = sys::WEIR_JOIN,
     /// Creates the file, which must not exist.
-    Create,
+    Create = sys::WEIR_CREATE,
     /// Without a file: not even shared with children made by fork.
-    Private,
+    Private = sys::WEIR_PRIVATE,
 }
 
 /// How a table is opened; each default is weir's.
@@ -62,21 +64,6 @@ pub struct TableOptions {
     pub lock_wait: Duration,
 }
 
-#[derive(Debug)]
-struct Handle(NonNull<sys::weir_table>);
-
-// SAFETY: weir.h: functions are safe from any thread, except weir_table_close, which drop calls when no other can.
-unsafe impl Send for Handle {}
-// SAFETY: as above.
-unsafe impl Sync for Handle {}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // SAFETY: the last owner, so all other calls have returned.
-        unsafe { sys::weir_table_close(self.0.as_ptr()) }
-    }
-}
-
 /// A state for each key: a client, an account, an address. Clones are the same table.
 ///
 /// ```
@@ -88,7 +75,7 @@ impl Drop for Handle {
 /// # Ok::<(), libweir::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Table(Arc<Handle>);
+pub struct Table(Arc<Owned<sys::weir_table>>);
 
 fn key_of(key: &[u8]) -> sys::weir_key {
     sys::weir_key { bytes: key.as_ptr().cast(), size: key.len() }
@@ -97,48 +84,37 @@ fn key_of(key: &[u8]) -> sys::weir_key {
 impl Table {
     /// A table in a file, which all processes that open it share.
     pub fn shared(path: impl AsRef<Path>, keys: u64) -> Result<Table, Error> {
-        Table::open(&TableOptions { keys, path: Some(path.as_ref().to_owned()), ..TableOptions::default() })
+        Table::open(TableOptions { keys, path: Some(path.as_ref().to_owned()), ..TableOptions::default() })
     }
 
     /// A table in the memory of this process.
     pub fn private(keys: u64) -> Result<Table, Error> {
-        Table::open(&TableOptions { keys, sharing: Sharing::Private, ..TableOptions::default() })
+        Table::open(TableOptions { keys, sharing: Sharing::Private, ..TableOptions::default() })
     }
 
     /// A table with options.
-    pub fn open(options: &TableOptions) -> Result<Table, Error> {
+    pub fn open(options: TableOptions) -> Result<Table, Error> {
         let path = options.path.as_ref().map(|path| c_text("a path", path.as_os_str().as_bytes())).transpose()?;
         let raw = sys::weir_table_options {
             size: size_of::<sys::weir_table_options>(),
             keys_max: options.keys,
             path: path.as_ref().map_or(null(), |path| path.as_ptr()),
-            sharing: match options.sharing {
-                Sharing::JoinOrCreate => sys::WEIR_JOIN_OR_CREATE,
-                Sharing::Join => sys::WEIR_JOIN,
-                Sharing::Create => sys::WEIR_CREATE,
-                Sharing::Private => sys::WEIR_PRIVATE,
-            },
-            when_full: match options.when_full {
-                WhenFull::Inherit => sys::WEIR_FULL_INHERIT,
-                WhenFull::Evict => sys::WEIR_FULL_EVICT,
-                WhenFull::Deny => sys::WEIR_FULL_DENY,
-                WhenFull::Allow => sys::WEIR_FULL_ALLOW,
-            },
-            clock: options.clock.raw(),
+            sharing: options.sharing as u32,
+            when_full: options.when_full as u32,
+            clock: options.clock as u32,
             mode: options.mode,
             refill_max_ns: nanos(options.refill_max),
             plan: options.plan.as_ref().map_or(null(), Plan::raw),
             top: 0,
             lock_wait_ns: nanos(options.lock_wait),
         };
-        let mut owned = null_mut();
-        // SAFETY: what is borrowed lives for the call; what is owned is closed by Handle.
-        checked(|error| unsafe { sys::weir_table_open(&mut owned, &raw, error) })?;
-        Ok(Table(Arc::new(Handle(opened(owned)?))))
+        // SAFETY: what is borrowed lives for the call.
+        let open = |owned, error| unsafe { sys::weir_table_open(owned, &raw, error) };
+        Ok(Table(Owned::open(sys::weir_table_close, open)?))
     }
 
     fn raw(&self) -> *mut sys::weir_table {
-        self.0 .0.as_ptr()
+        self.0.raw()
     }
 
     /// Takes permits of a key if they are available now, and else none.
@@ -159,6 +135,11 @@ impl Table {
         let key = key_of(key.as_ref());
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_table_reserve(self.raw(), plan.raw(), key, cost, nanos(delay_max)) })
+    }
+
+    /// Blocks this thread until the operation may start.
+    pub fn wait(&self, plan: &Plan, key: impl AsRef<[u8]>, cost: u64) -> Decision {
+        self.wait_at_most(plan, key, cost, FOREVER)
     }
 
     /// Blocks this thread until the operation may start; refuses at once if that is further away than the time.

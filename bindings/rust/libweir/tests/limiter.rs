@@ -7,7 +7,7 @@ use std::time::Duration;
 const MS: u64 = 1_000_000;
 
 fn manual(limits: &str) -> Limiter {
-    Limiter::with(limits, LimiterOptions { clock: Clock::Manual, ..LimiterOptions::default() }).unwrap()
+    Limiter::open(limits, LimiterOptions { clock: Clock::Manual, ..LimiterOptions::default() }).unwrap()
 }
 
 #[test]
@@ -18,6 +18,7 @@ fn takes_and_refuses() {
     assert_eq!(refused.verdict(), Verdict::Deny);
     assert_eq!(refused.retry(), Some(Duration::from_millis(100)));
     assert_eq!(refused.retry_after(), Some(1));
+    assert_eq!(format!("{refused:?}"), "Decision { Deny, delay: 0ns, retry: Some(100ms), remaining: 0 }");
     assert_eq!(limiter.take(3).verdict(), Verdict::Never);
     assert_eq!(limiter.take(3).retry_after(), None);
     limiter.set_manual(Instant::from_nanos(100 * MS));
@@ -140,7 +141,8 @@ fn tables_have_a_state_for_each_key() {
     let charged = table.charge(&plan, "carol", 5);
     assert!(table.full(&plan, &charged) > Duration::from_secs(5 * 3600));
     table.forget(&plan, "carol");
-    assert_eq!(table.wait_at_most(&plan, "carol", 3, Duration::ZERO).charged(), 3);
+    assert_eq!(table.wait_at_most(&plan, "carol", 2, Duration::ZERO).charged(), 2);
+    assert_eq!(table.wait(&plan, "carol", 1).charged(), 1);
     assert_eq!(table.stats().keys_live, 3);
     table.grow(5000).unwrap();
     assert!(table.stats().keys_max >= 5000);
@@ -169,7 +171,7 @@ fn other_algorithms_need_wide_slots() {
     assert_eq!(narrow.fits(&plan).unwrap_err().kind(), ErrorKind::Unsupported);
     let options =
         TableOptions { keys: 100, sharing: Sharing::Private, plan: Some(plan.clone()), ..TableOptions::default() };
-    let wide = Table::open(&options).unwrap();
+    let wide = Table::open(options).unwrap();
     wide.fits(&plan).unwrap();
     assert_eq!((0..10).filter(|_| wide.take(&plan, [7u8; 4], 1).allowed()).count(), 5);
 }

@@ -20,8 +20,7 @@ fn answer(key: &str, state: &State, decision: &Decision) -> u64 {
 /// What follows the word `call`: NOW_NS, COST, DELAY_MAX_NS, and what the peer answered.
 fn check(state: &mut State, call: &[&str], name: &str) {
     let numbers: Vec<u64> = call[..3].iter().map(|number| number.parse().unwrap()).collect();
-    let decision =
-        state.reserve(Instant::from_nanos(numbers[0]), numbers[1], Duration::from_nanos(numbers[2]));
+    let decision = state.reserve(Instant::from_nanos(numbers[0]), numbers[1], Duration::from_nanos(numbers[2]));
     for said in &call[3..] {
         let (key, expected) = said.split_once('=').unwrap();
         let (least, most) = expected.split_once("..").unwrap_or((expected, expected));
