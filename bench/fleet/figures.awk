@@ -13,10 +13,12 @@ BEGIN {
 {
     row = $1 FS $2 FS $3
     requests[row] = $4 + $5
+    allowed[row] = $4
     wrongly_denied[row] = $6
     excess[row] = $8
     calls[row] = $9
     waited[row] = $11
+    node_least[row] = $12
     if (!($2 in seen)) count[++counts] = $2
     seen[$2]
     count_max = $2 > count_max ? $2 + 0 : count_max

@@ -5,9 +5,21 @@ function per_cent(x) {
     return x == 0 ? "0" : sprintf("%.1f %%", 100 * x)
 }
 
+function nodes_of(row,    part) {
+    split(row, part, FS)
+    return part[2]
+}
+
+function of_one(row,    part) {
+    split(row, part, FS)
+    return part[1] FS part[2] FS "one limiter"
+}
+
 function figure(what, row) {
     if (what == "over") return per_cent(excess[row] > 0 ? excess[row] / A_SECOND : 0)
     if (what == "denied") return per_cent(wrongly_denied[row] / requests[row])
+    if (what == "allowed") return per_cent(allowed[row] / allowed[of_one(row)])
+    if (what == "least") return per_cent(node_least[row] * nodes_of(row) / allowed[row])
     if (what == "waited") return per_cent(waited[row])
     return number_text(calls[row])
 }
@@ -51,5 +63,7 @@ END {
     put("calm: engine calls a second", "calls", "calm", "engine;" leases)
     put("storm: engine calls a second", "calls", "storm", "engine;" leases)
     put("flood: engine calls a second", "calls", "flood", "engine;" leases)
+    put("flood: let pass, of what one limiter does", "allowed", "flood", "engine;" leases)
+    put("flood: the node that got least, of an equal part", "least", "flood", "engine;" leases)
     put("calm: calls that waited for the engine", "waited", "calm", "engine;" leases)
 }

@@ -38,7 +38,7 @@ function ratio(above, below) {
 
 function reference_of(wanted) {
     if (wanted == "deny") return "weir_take, refused"
-    if (wanted == "keyed") return "weir_table"
+    if (wanted == "keyed") return "weir_table, MONOTONIC"
     return "weir_take"
 }
 

@@ -166,6 +166,14 @@ static uint64_t run_take_loop(const struct bench *bench, struct chunk *chunk)
     return done;
 }
 
+static uint64_t run_take_clock(const struct bench *bench, struct chunk *chunk)
+{
+    uint64_t done = 0;
+    for (int i = 0; i < CHUNK; i++)
+        done += weir_allowed(weir_table_take(bench->table, &bench->plan, chunk->ask[i].key, 1));
+    return done;
+}
+
 static uint64_t run_take_batch(const struct bench *bench, struct chunk *chunk)
 {
     uint64_t done = 0;
@@ -195,8 +203,10 @@ static struct work work_of(enum table_work work)
         return (struct work){warm_table, prepare_keys, run_take_loop};
     case TABLE_FLOOR_BATCH:
         return (struct work){warm_lines, prepare_lines, run_floor_batch};
-    default:
+    case TABLE_TAKE_BATCH:
         return (struct work){warm_table, prepare_keys, run_take_batch};
+    default:
+        return (struct work){warm_table, prepare_keys, run_take_clock};
     }
 }
 

@@ -19,6 +19,7 @@ enum table_work {
     TABLE_TAKE_LOOP,
     TABLE_FLOOR_BATCH,
     TABLE_TAKE_BATCH,
+    TABLE_TAKE_CLOCK, /* as in a loop, and each call reads the clock, as other limiters do */
     TABLE_WORKS
 };
 

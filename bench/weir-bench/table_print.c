@@ -34,6 +34,7 @@ static void print_rates(const struct bench_wish *wish, const struct bench_table 
         [TABLE_TAKE_LOOP] = "loop_per_s",
         [TABLE_FLOOR_BATCH] = "floor_batch_per_s",
         [TABLE_TAKE_BATCH] = "batch_per_s",
+        [TABLE_TAKE_CLOCK] = "clock_per_s",
     };
     for (int work = 0; work < TABLE_WORKS; work++) {
         printf("\"%s\":%.0f,", names[work], median(&table->rate[count][work], wish));

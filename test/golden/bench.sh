@@ -109,6 +109,7 @@ for name in single loop batch; do
     json out "[.table.threads[]] | all(.${name}_of_first > 0) and .[0].${name}_of_first == 1"
 done
 json out '.table.single_per_s == .table.threads[0].single_per_s'
+json out '.table.clock_per_s > 0 and .table.clock_per_s == .table.threads[0].clock_per_s'
 
 run 'table in words' "$weir-bench" "${small[@]}" --threads 2
 ends 0

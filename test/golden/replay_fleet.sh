@@ -94,6 +94,14 @@ run 'twice the rate' fleet '1000/s burst=200' --nodes 5 --lease 32 --lease-life 
 row leases '.excess <= 0 and .excess > -50 and .allowed > 4000 and .allowed <= 4200'
 row 'one limiter' '[.allowed, .excess] == [4200, 0]'
 
+# Twenty times as much, for 2 s: two or three questions for each permit, not twenty, and all that may pass does,
+# at every node.  Without leases each asks.
+requests 40000 0.05 >flood.log
+run 'a flood' fleet '1000/s burst=200' --nodes 20 --lease 32 --engine-rtt 500us flood.log
+row leases '[.allowed >= 2190, .allowed <= 2200, .engine_calls < 6000, .node_least > 70] == [true, true, true, true]'
+row engine '[.engine_calls, .allowed, .node_least > 70] == [40000, 2200, true]'
+row 'one limiter' '.node_least == .allowed'
+
 # ---- the same again, and for people ----
 "$weir" replay '1000/s burst=200' --nodes 5 --lease 32 --format '$remote_addr [$msec]' twice.log >first
 run 'the same figures' "$weir" replay '1000/s burst=200' --nodes 5 --lease 32 --format '$remote_addr [$msec]' twice.log

@@ -317,7 +317,7 @@ static struct engine_leases *busy_with(uint64_t *number)
 
 static void refuse(struct engine_leases *leases, uint64_t *number, uint64_t sent, uint64_t cost, uint64_t retry)
 {
-    const struct engine_refused refused = {sent, cost, retry, 0};
+    const struct engine_refused refused = {.sent_ns = sent, .cost = cost, .retry_ns = retry};
     engine_leases_refused(leases, 1, key_of(number), &refused, 1, 20 * MS);
 }
 
@@ -366,16 +366,25 @@ static void refusals_of_keys_that_are_not_busy_are_not_kept(void **unused)
     assert_false(engine_leases_answer(leases, 1, key_of(&slow), BEGIN + 10 * MS, 1, &answer));
     refuse(leases, &slow, BEGIN + 10 * MS, 1, 5 * MS);
     assert_false(engine_leases_answer(leases, 1, key_of(&slow), BEGIN + 11 * MS, 1, &answer));
+    refuse(leases, &slow, BEGIN + 11 * MS, 1, 5 * MS); /* two in a fifth of a second: ten a second */
+    assert_true(engine_leases_answer(leases, 1, key_of(&slow), BEGIN + 12 * MS, 1, &answer));
     engine_leases_close(leases);
 }
 
-/* Ten permits a second; room for nothing at BEGIN. */
+/* Ten permits a second, and nobody else. */
+#define REFUSED(sent, what, retry)                                                                                     \
+    (struct engine_refused)                                                                                            \
+    {                                                                                                                  \
+        .sent_ns = (sent), .cost = (what), .retry_ns = (retry), .interval_ns = 100 * MS                                \
+    }
+
+/* Room for nothing at BEGIN. */
 static struct engine_refusal empty_at_begin(void)
 {
     struct engine_refusal refusal = {0};
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN, 5), 0);
-    engine_refusal_asked(&refusal, 2);
-    engine_refusal_refused(&refusal, &(struct engine_refused){BEGIN, 2, 200 * MS, 100 * MS});
+    engine_refusal_asked(&refusal, BEGIN, 2);
+    engine_refusal_refused(&refusal, &REFUSED(BEGIN, 2, 200 * MS));
     return refusal;
 }
 
@@ -385,11 +394,11 @@ static void a_node_asks_no_faster_than_the_rate(void **unused)
     struct engine_refusal refusal = empty_at_begin();
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 2), 50 * MS);
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 0); /* a smaller one may pass */
-    engine_refusal_asked(&refusal, 1);
+    engine_refusal_asked(&refusal, BEGIN, 1);
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 50 * MS); /* but not a second */
     engine_refusal_allowed(&refusal, BEGIN + 150 * MS, 1, 0);
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 150 * MS, 1), 50 * MS);
-    engine_refusal_asked(&refusal, 1);
+    engine_refusal_asked(&refusal, BEGIN, 1);
     engine_refusal_lost(&refusal, 1);
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 200 * MS, 1), 0);
 }
@@ -399,9 +408,9 @@ static void what_is_on_its_way_counts_as_taken(void **unused)
 {
     (void)unused;
     struct engine_refusal refusal = empty_at_begin();
-    for (int i = 0; i < 3; i++) engine_refusal_asked(&refusal, 1);
+    for (int i = 0; i < 3; i++) engine_refusal_asked(&refusal, BEGIN, 1);
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 300 * MS, 1), 100 * MS);
-    engine_refusal_refused(&refusal, &(struct engine_refused){BEGIN + 300 * MS, 1, 50 * MS, 100 * MS});
+    engine_refusal_refused(&refusal, &REFUSED(BEGIN + 300 * MS, 1, 50 * MS));
     /* Room for half a permit at 300 ms, and two on their way. */
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 300 * MS, 1), 250 * MS);
 }
@@ -410,13 +419,71 @@ static void a_permit_that_was_given_back_shows(void **unused)
 {
     (void)unused;
     struct engine_refusal refusal = empty_at_begin();
-    engine_refusal_asked(&refusal, 1);
+    engine_refusal_asked(&refusal, BEGIN, 1);
     engine_refusal_allowed(&refusal, BEGIN + 100 * MS, 1, 3);
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 100 * MS, 3), 0);
     assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 100 * MS, 4), 100 * MS);
 }
 
 /* What is in a lease may be spent all the same. */
+/* A hundred nodes, ten permits a second: those who took what came back get a turn of 99 permits, within a second. */
+static void who_was_refused_for_others_leaves_them_a_turn(void **unused)
+{
+    (void)unused;
+    const uint64_t cut = REFUSAL_TURN_MOST_NS;
+    struct engine_refused refused = REFUSED(BEGIN, 1, 100 * MS);
+    struct engine_refusal refusal = {0};
+    refused.burst = 1000;
+    refused.askers = 100;
+    engine_refusal_refused(&refusal, &refused); /* nothing was known, so nobody else is */
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN, 1), 100 * MS);
+    refused.sent_ns = BEGIN + 100 * MS;
+    refused.retry_ns = 40 * MS; /* a little less than half a permit: an answer took longer */
+    engine_refusal_refused(&refusal, &refused);
+    assert_int_equal(engine_refusal_wait(&refusal, BEGIN + 100 * MS, 1), 40 * MS);
+    refused.sent_ns = BEGIN + 140 * MS;
+    refused.retry_ns = 60 * MS; /* that was somebody */
+    engine_refusal_refused(&refusal, &refused);
+    const uint64_t wait = engine_refusal_wait(&refusal, BEGIN + 200 * MS, 1);
+    assert_true(wait >= cut / 2 && wait < cut / 2 + cut);
+    /* Then one question, until it is answered or another turn is over. */
+    const uint64_t again = BEGIN + 200 * MS + wait;
+    assert_int_equal(engine_refusal_wait(&refusal, again, 1), 0);
+    engine_refusal_asked(&refusal, again, 1);
+    assert_true(engine_refusal_wait(&refusal, again, 1) >= cut / 2);
+    engine_refusal_allowed(&refusal, again, 1, 0);
+    assert_int_equal(engine_refusal_wait(&refusal, again, 1), 0);
+}
+
+static void a_turn_is_shorter_for_a_small_burst_and_none_without_others(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t burst, askers, turn;
+    } rows[] = {{8, 9, 400 * MS}, {1, 10, 100 * MS}, {1000, 1, 0}, {1000, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct engine_refused refused = REFUSED(BEGIN, 1, 100 * MS);
+        struct engine_refusal refusal = {.empty_ns = 1, .interval_ns = 100 * MS};
+        refused.burst = rows[i].burst;
+        refused.askers = rows[i].askers;
+        engine_refusal_refused(&refusal, &refused);
+        const uint64_t turn = engine_refusal_wait(&refusal, BEGIN + 100 * MS, 1);
+        assert_true(turn >= rows[i].turn / 2 && turn <= rows[i].turn / 2 + rows[i].turn);
+    }
+}
+
+/* Sixteen: an eighth of less is less than the two that a lease has at least. */
+static void no_lease_is_asked_for_where_none_is_to_be_had(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = {0};
+    assert_true(engine_lease_due(&lease, BEGIN));
+    engine_lease_heard(&lease, 15);
+    assert_false(engine_lease_due(&lease, BEGIN));
+    engine_lease_heard(&lease, 16);
+    assert_true(engine_lease_due(&lease, BEGIN));
+}
+
 static void a_lease_comes_before_a_refusal(void **unused)
 {
     (void)unused;
@@ -459,6 +526,9 @@ int main(void)
         cmocka_unit_test(a_refusal_is_good_until_its_retry),
         cmocka_unit_test(a_refusal_is_forgotten),
         cmocka_unit_test(refusals_of_keys_that_are_not_busy_are_not_kept),
+        cmocka_unit_test(who_was_refused_for_others_leaves_them_a_turn),
+        cmocka_unit_test(a_turn_is_shorter_for_a_small_burst_and_none_without_others),
+        cmocka_unit_test(no_lease_is_asked_for_where_none_is_to_be_had),
         cmocka_unit_test(a_lease_comes_before_a_refusal),
         cmocka_unit_test(a_node_asks_no_faster_than_the_rate),
         cmocka_unit_test(what_is_on_its_way_counts_as_taken),

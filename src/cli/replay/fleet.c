@@ -108,6 +108,7 @@ static bool decide_at(struct fleet_limit *limit, int design, struct fleet_local 
     const struct fleet_verdict verdict = {.time_us = request->time_us,
                                           .cost = request->cost,
                                           .client = request->client,
+                                          .node = node,
                                           .allowed = *allowed,
                                           .exact = design == FLEET_ONE ? *allowed : request->exact};
     return tally_verdict(&limit->tally[design], &verdict);
@@ -146,6 +147,9 @@ bool fleet_finish(struct fleet *fleet)
     for (int i = 0; i < fleet->limits; i++) {
         if (!fleet_ask_finish(fleet->limit[i].engine)) return false;
         if (fleet->limit[i].leases != NULL && !fleet_ask_finish(fleet->limit[i].leases)) return false;
+        for (int design = 0; design < FLEET_DESIGNS; design++) {
+            tally_finish(&fleet->limit[i].tally[design], design == FLEET_ONE ? 1 : fleet->options.nodes);
+        }
     }
     return true;
 }

@@ -172,4 +172,7 @@ void nodes_heard(struct pool *pool, uint64_t now_ns, uint64_t count, bool entere
 /* How many share the limits, as was said or heard; 0: that is not known. */
 uint64_t nodes_known(const struct pool *pool, uint64_t now_ns);
 
+/* About how many handles ask the engine, at all nodes; 0: that is not known. */
+uint64_t nodes_asking(const struct pool *pool, uint64_t now_ns);
+
 #endif

@@ -35,6 +35,7 @@ static void read_micro(struct weir_engine_limit *limit, const struct micro_plan 
     limit->remembers = micro->count == 1 && (rule->flags & MICRO_COUNTS_REFUSED) == 0;
     limit->permit = rule->permit;
     limit->per = rule->per;
+    limit->burst = rule->burst;
     if (rule->kind == MICRO_GCRA) limit->interval_ns = multiply_divide_floor(rule->permit, NS_PER_US, rule->per);
 }
 

@@ -30,6 +30,7 @@ struct weir_engine_limit {
     bool remembers;       /* is a refusal good until its retry, also for the next call? */
     uint64_t permit, per; /* with leases: a permit is back after permit / per us */
     uint64_t interval_ns; /* the same in whole ns; 0: no bucket */
+    uint64_t burst;       /* of a bucket */
     struct limit_text *text;
 };
 

@@ -72,6 +72,15 @@ uint64_t nodes_known(const struct pool *pool, uint64_t now_ns)
     return counted && subtract_to_zero(until_ns, heard_ns) <= FRESH_NS ? read_word(&pool->nodes) : 0;
 }
 
+/* A share has to be certain of it; this does not. */
+uint64_t nodes_asking(const struct pool *pool, uint64_t now_ns)
+{
+    const bool fresh = subtract_to_zero(now_ns, read_word(&pool->heard_ns)) <= FRESH_NS;
+    const uint64_t heard = fresh ? read_word(&pool->nodes) : 0;
+    const uint64_t nodes = pool->options.nodes != 0 ? pool->options.nodes : heard;
+    return multiply_saturating(nodes, atomic_load_explicit(&pool->handles, memory_order_relaxed));
+}
+
 static size_t key_of(const struct pool *pool, char key[NODES_KEY_MAX])
 {
     return (size_t)snprintf(key, NODES_KEY_MAX, "{%s}:nodes", pool->prefix);

@@ -147,7 +147,7 @@ int pool_open(struct pool **owned, const char *url, const weir_engine_options *o
     host_mutex_open(&pool->mutex);
     pool->fork_watch = (struct host_fork_watch){.hold = hold, .let_go = let_go};
     host_fork_watch_open(&pool->fork_watch);
-    pool->handles = 1;
+    atomic_init(&pool->handles, 1);
     int failed = url_read(&pool->url, url, error);
     if (failed == 0) failed = open_parts(pool, options, error);
     if (failed == 0) *owned = pool;

@@ -44,7 +44,7 @@ struct pool_counts {
 struct pool {
     struct host_fork_watch fork_watch;
     struct host_mutex mutex; /* around all that is not atomic and changes */
-    unsigned handles;
+    _Atomic unsigned handles;
     unsigned asking; /* names that are being looked up */
     bool is_open;
     struct engine_url url;

@@ -27,6 +27,7 @@ enum { QUEUE_AT_FIRST = 1 << 8, US_NS = 1000 };
 enum {
     WINDOW_NS = 200000000,
     BUSY = LEASES_BUSY_PER_S / 5,
+    REFUSED = LEASES_REFUSED_PER_S / 5,
     QUIET = 4
 };                                                                  /* as in leases.c: asks in a window of these,
                                                                            and a part of a lifetime without any */
@@ -41,17 +42,16 @@ struct value {
 /* A client at a node. */
 struct holder {
     struct engine_lease lease;
-    uint64_t window, asks, asked_ns; /* of the node; asks: in this window */
+    uint64_t window, asks, before, asked_ns; /* of the node; asks in this window, and in the one before */
     struct engine_refusal refusal;
     uint32_t client;
-    bool busy_before; /* in the window before */
 };
 
 struct question {
     struct fleet_request request; /* of a take */
     struct holder *holder;        /* who asked; NULL: nobody with leases */
     struct engine_lease_return back;
-    bool is_busy;               /* so a refusal is remembered */
+    bool remembers;             /* a refusal, since it is asked for often enough */
     bool of_lease;              /* a lease, a return, or both; else a take */
     uint64_t want, id, permits; /* the last two are the answer, as is this: */
     uint64_t retry_us, remaining;
@@ -60,6 +60,7 @@ struct question {
 
 struct fleet_asking {
     uint64_t rtt_us, life_ns, lease; /* lease: permits at most, 0 for none */
+    uint64_t nodes;
     struct micro_plan plan;
     struct fleet_local away; /* who decides while the engine is down */
     struct pairs values, holders;
@@ -98,6 +99,7 @@ struct fleet_asking *fleet_ask_open(const struct fleet_options *options, uint64_
     *asking = (struct fleet_asking){.rtt_us = options->rtt_ns / US_NS,
                                     .life_ns = options->lease_life_ns,
                                     .lease = lease,
+                                    .nodes = options->nodes,
                                     .plan = micro,
                                     .queue = queue,
                                     .size = QUEUE_AT_FIRST,
@@ -162,6 +164,7 @@ static bool answer_take(struct fleet_asking *asking, struct question *asked, str
     const struct fleet_verdict verdict = {.time_us = now_us,
                                           .cost = request->cost,
                                           .client = request->client,
+                                          .node = request->node,
                                           .allowed = answer.verdict == WEIR_ALLOW,
                                           .exact = request->exact,
                                           .waited = asking->rtt_us != 0};
@@ -207,10 +210,15 @@ static void receive_verdict(const struct fleet_asking *asking, const struct ques
 {
     const struct micro_rule *rule = &asking->plan.rule[0];
     const uint64_t sent_ns = question->request.time_us * US_NS, cost = question->request.cost;
-    const struct engine_refused refused = {sent_ns, cost, question->retry_us * US_NS,
-                                           multiply_divide_floor(rule->permit, US_NS, rule->per)};
+    const struct engine_refused refused = {.sent_ns = sent_ns,
+                                           .cost = cost,
+                                           .retry_ns = question->retry_us * US_NS,
+                                           .interval_ns = multiply_divide_floor(rule->permit, US_NS, rule->per),
+                                           .burst = rule->burst,
+                                           .askers = asking->nodes};
     struct engine_refusal *refusal = &question->holder->refusal;
-    const bool remembered = question->verdict == WEIR_DENY && (question->is_busy || refusal->empty_ns != 0);
+    const bool remembered = question->verdict == WEIR_DENY && (question->remembers || refusal->empty_ns != 0);
+    if (question->verdict != WEIR_NEVER) engine_lease_heard(&question->holder->lease, question->remaining);
     if (question->verdict == WEIR_ALLOW) engine_refusal_allowed(refusal, sent_ns, cost, question->remaining);
     else if (remembered) engine_refusal_refused(refusal, &refused);
     else engine_refusal_lost(refusal, cost);
@@ -262,33 +270,40 @@ static bool decided(struct fleet_asking *asking, const struct fleet_request *req
     const struct fleet_verdict verdict = {.time_us = request->time_us,
                                           .cost = request->cost,
                                           .client = request->client,
+                                          .node = request->node,
                                           .allowed = allowed,
                                           .exact = request->exact};
     return tally_verdict(asking->tally, &verdict);
 }
 
-/* By the engine, or by the node's share while it is down. */
-static bool take_elsewhere(struct fleet_asking *asking, const struct fleet_request *request, struct holder *holder,
-                           bool busy, bool away)
-{
-    bool allowed;
-    const struct question question = {.request = *request, .holder = holder, .is_busy = busy};
-    if (!away) return ask(asking, &question);
-    return local_take(&asking->away, request->client, request->node, request->time_us, request->cost, &allowed) &&
-           decided(asking, request, allowed);
-}
-
-/* As often as a lease is worth its request. */
-static bool is_busy(struct holder *holder, uint64_t now_ns)
+static void count(struct holder *holder, uint64_t now_ns)
 {
     const uint64_t window = now_ns / WINDOW_NS;
     if (window != holder->window) {
-        holder->busy_before = holder->window + 1 == window && holder->asks >= BUSY;
+        holder->before = holder->window + 1 == window ? holder->asks : 0;
         holder->window = window;
         holder->asks = 0;
     }
     holder->asked_ns = now_ns;
-    return ++holder->asks >= BUSY || holder->busy_before;
+    holder->asks++;
+}
+
+/* So often in a window, this one or the one before? */
+static bool is_asked(const struct holder *holder, uint64_t asks)
+{
+    return most(holder->before, holder->asks) >= asks;
+}
+
+/* By the engine, or by the node's share while it is down. */
+static bool take_elsewhere(struct fleet_asking *asking, const struct fleet_request *request, struct holder *holder,
+                           bool away)
+{
+    bool allowed;
+    const bool remembers = holder != NULL && is_asked(holder, REFUSED);
+    const struct question question = {.request = *request, .holder = holder, .remembers = remembers};
+    if (!away) return ask(asking, &question);
+    return local_take(&asking->away, request->client, request->node, request->time_us, request->cost, &allowed) &&
+           decided(asking, request, allowed);
 }
 
 /* A look at one holder after the other: leases that nobody spends any more go back. */
@@ -311,21 +326,23 @@ static bool take_at_node(struct fleet_asking *asking, const struct fleet_request
     struct holder *holder = pairs_at(&asking->holders, request->client, request->node);
     if (holder == NULL || (!away && !return_one(asking, request->time_us))) return false;
     holder->client = request->client;
-    const bool busy = is_busy(holder, now_ns), spent = engine_lease_spend(&holder->lease, now_ns, request->cost);
+    count(holder, now_ns);
+    const bool spent = engine_lease_spend(&holder->lease, now_ns, request->cost);
     if (!spent && engine_refusal_wait(&holder->refusal, now_ns, request->cost) != 0) {
         return decided(asking, request, false);
     }
-    if (!spent && !away) engine_refusal_asked(&holder->refusal, request->cost);
-    if (busy && !away && engine_lease_due(&holder->lease, now_ns) && !ask_lease(asking, holder, request->time_us)) {
+    if (!spent && !away) engine_refusal_asked(&holder->refusal, now_ns, request->cost);
+    if (is_asked(holder, BUSY) && !away && engine_lease_due(&holder->lease, now_ns) &&
+        !ask_lease(asking, holder, request->time_us)) {
         return false;
     }
-    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, holder, busy, away);
+    return spent ? decided(asking, request, true) : take_elsewhere(asking, request, holder, away);
 }
 
 bool fleet_ask_take(struct fleet_asking *asking, const struct fleet_request *request, bool away)
 {
     if (!run_until(asking, request->time_us)) return false;
     if (request->cost == 0) return decided(asking, request, true);
-    if (asking->lease == 0) return take_elsewhere(asking, request, NULL, false, away);
+    if (asking->lease == 0) return take_elsewhere(asking, request, NULL, away);
     return take_at_node(asking, request, away);
 }

@@ -174,6 +174,7 @@ static void put_figures(struct json *json, const struct fleet_figures *figures)
     json_number(json, "engine_calls", figures->calls);
     json_number(json, "engine_calls_most_in_second", figures->calls_most);
     json_number(json, "waited", figures->waited);
+    json_number(json, "node_least", figures->node_least);
 }
 
 void fleet_json_limit(const struct fleet *fleet, int limit, struct json *json)

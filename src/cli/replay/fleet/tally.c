@@ -21,17 +21,21 @@ void tally_open(struct fleet_tally *tally, double permits_per_us, double burst)
     *tally = (struct fleet_tally){.per_us = permits_per_us, .burst = burst};
     tally->figures.excess = -burst;
     pairs_open(&tally->meters, sizeof(struct meter));
+    pairs_open(&tally->passed, sizeof(uint64_t));
 }
 
 void tally_close(struct fleet_tally *tally)
 {
     pairs_close(&tally->meters);
+    pairs_close(&tally->passed);
 }
 
 static bool fill(struct fleet_tally *tally, const struct fleet_verdict *verdict)
 {
     struct meter *meter = pairs_at(&tally->meters, verdict->client, 0);
-    if (meter == NULL) return false;
+    uint64_t *passed = pairs_at(&tally->passed, 0, verdict->node);
+    if (meter == NULL || passed == NULL) return false;
+    *passed += verdict->cost;
     meter->level -= (double)(verdict->time_us - meter->at_us) * tally->per_us;
     if (meter->level < 0) meter->level = 0;
     meter->level += (double)verdict->cost;
@@ -49,6 +53,16 @@ bool tally_verdict(struct fleet_tally *tally, const struct fleet_verdict *verdic
     figures->wrongly_allowed += verdict->allowed && !verdict->exact;
     figures->waited += verdict->waited;
     return !verdict->allowed || fill(tally, verdict);
+}
+
+void tally_finish(struct fleet_tally *tally, uint64_t nodes)
+{
+    if (tally->passed.count < nodes) return; /* to somebody nothing passed */
+    tally->figures.node_least = UINT64_MAX;
+    for (uint32_t i = 0; i < tally->passed.count; i++) {
+        const uint64_t *passed = rows_at(&tally->passed.rows, i);
+        if (*passed < tally->figures.node_least) tally->figures.node_least = *passed;
+    }
 }
 
 void tally_call(struct fleet_tally *tally, uint64_t time_us)

@@ -13,6 +13,7 @@ struct fleet_figures {
     uint64_t wrongly_allowed;   /* though it would have refused them */
     uint64_t waited;            /* for an answer over the network */
     uint64_t calls, calls_most; /* of the engine; most: in a second of the clock */
+    uint64_t node_least;        /* permits of the node that got the fewest; see tally_finish */
     double excess; /* permits above burst + rate * time, at the client and in the window where it is most; the bound
                       holds where it is not above 0 */
 };
@@ -21,13 +22,14 @@ struct fleet_tally {
     struct fleet_figures figures;
     double per_us, burst; /* permits */
     struct pairs meters;  /* one for each client */
+    struct pairs passed;  /* permits at each node */
     uint64_t second, in_second;
 };
 
 struct fleet_verdict {
     uint64_t time_us; /* when it was decided; never before the one before */
     uint64_t cost;
-    uint32_t client;
+    uint32_t client, node;
     bool allowed, exact; /* exact: what one limiter for all said */
     bool waited;
 };
@@ -37,6 +39,9 @@ void tally_close(struct fleet_tally *tally);
 
 /* False: no memory. */
 bool tally_verdict(struct fleet_tally *tally, const struct fleet_verdict *verdict);
+
+/* Of so many nodes: says what the one that got the fewest permits got. */
+void tally_finish(struct fleet_tally *tally, uint64_t nodes);
 
 /* The engine is called; never before the call before. */
 void tally_call(struct fleet_tally *tally, uint64_t time_us);

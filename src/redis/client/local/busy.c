@@ -198,7 +198,12 @@ static void take_heard(struct weir_engine *engine, const weir_engine_ask *ask, u
     struct engine_leases *const leases = engine->busy->leases;
     const weir_decision *const decision = &ask->decision;
     const uint64_t number = ask->limit->text->number;
-    const struct engine_refused refused = {sent_ns, wire_cost(ask, 0), decision->retry_ns, ask->limit->interval_ns};
+    const struct engine_refused refused = {.sent_ns = sent_ns,
+                                           .cost = wire_cost(ask, 0),
+                                           .retry_ns = decision->retry_ns,
+                                           .interval_ns = ask->limit->interval_ns,
+                                           .burst = ask->limit->burst,
+                                           .askers = nodes_asking(engine->pool, engine->now_ns)};
     if (decision->verdict == WEIR_DENY) {
         engine_leases_refused(leases, number, ask->key, &refused, decision->remaining, ask->full_ns);
     } else if (decision->verdict == WEIR_ALLOW) {

@@ -20,9 +20,14 @@ bool engine_lease_spend(struct engine_lease *lease, uint64_t now_ns, uint64_t co
     return true;
 }
 
+void engine_lease_heard(struct engine_lease *lease, uint64_t remaining)
+{
+    lease->scarce = remaining < LEASE_SCARCE;
+}
+
 bool engine_lease_due(const struct engine_lease *lease, uint64_t now_ns)
 {
-    if (lease->waiting || now_ns < lease->rests_until_ns) return false;
+    if (lease->waiting || lease->scarce || now_ns < lease->rests_until_ns) return false;
     return lease->left <= lease->permits / 2 || now_ns >= lease->spend_before_ns;
 }
 

@@ -18,6 +18,7 @@
 
 enum {
     LEASE_LEAST = 2,      /* permits that are worth a request */
+    LEASE_SCARCE = 16,    /* an engine with fewer than that left gives not even so many */
     LEASE_FIRST = 8,      /* asked for at first; a key that gets less than that asks the engine instead for a while */
     LEASE_MOST = 1 << 20, /* asked for at most */
     LEASE_MARGIN = 100,   /* this part of a lifetime is not used */
@@ -36,6 +37,7 @@ struct engine_lease {
     uint64_t want;     /* how many the next one asks for; 0: LEASE_FIRST */
     uint64_t rests_until_ns;
     bool waiting; /* a request is on its way */
+    bool scarce;  /* as the engine said last, there is too little left */
 };
 
 /* What is given back; permits 0: nothing. */
@@ -46,7 +48,11 @@ struct engine_lease_return {
 /* Takes so many out of the lease; false: ask the engine.  now_ns is read for this very call. */
 bool engine_lease_spend(struct engine_lease *, uint64_t now_ns, uint64_t cost);
 
-/* May more be asked for now?  Half is spent, or there is none, none is on its way, and it does not rest. */
+/* An answer to something else says how many permits the engine has left. */
+void engine_lease_heard(struct engine_lease *, uint64_t remaining);
+
+/* May more be asked for now?  Half is spent, or there is none, none is on its way, there is something to be had, and it
+   does not rest. */
 bool engine_lease_due(const struct engine_lease *, uint64_t now_ns);
 
 /* The lease is over; what comes back is to be sent, once, or to be dropped.  Nothing once the engine has it back. */

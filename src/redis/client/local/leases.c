@@ -22,6 +22,7 @@ enum {
     COUNTERS = 4096,
     WINDOWS_PER_S = 5, /* asks are counted over a fifth of a second */
     BUSY = LEASES_BUSY_PER_S / WINDOWS_PER_S,
+    REFUSED = LEASES_REFUSED_PER_S / WINDOWS_PER_S,
     QUIET = 4, /* after so long without an ask, as a part of a lifetime, a lease goes back */
     LOOKS = 16 /* slots that one call for returns looks at */
 };
@@ -31,8 +32,7 @@ enum {
 struct counter {
     uint32_t tag;
     uint32_t window;
-    uint32_t asks;
-    bool before; /* busy in the window before */
+    uint32_t asks, before; /* in this window, and in the one before */
 };
 
 struct slot {
@@ -86,8 +86,8 @@ static void count(struct counter *counter, uint32_t tag, uint32_t window)
 {
     const bool mine = counter->tag == tag;
     if (counter->window != window) {
-        const bool busy = mine && counter->window + 1 == window && counter->asks >= BUSY;
-        *counter = (struct counter){.tag = tag, .window = window, .asks = 1, .before = busy};
+        const uint32_t before = mine && counter->window + 1 == window ? counter->asks : 0;
+        *counter = (struct counter){.tag = tag, .window = window, .asks = 1, .before = before};
     } else if (mine) {
         if (counter->asks < UINT32_MAX) counter->asks++;
     } else if (counter->asks > 1) {
@@ -97,9 +97,9 @@ static void count(struct counter *counter, uint32_t tag, uint32_t window)
     }
 }
 
-static bool is_busy(const struct counter *counter, uint32_t tag)
+static bool is_busy(const struct counter *counter, uint32_t tag, uint32_t asks)
 {
-    return counter->tag == tag && (counter->before || counter->asks >= BUSY);
+    return counter->tag == tag && most(counter->before, counter->asks) >= asks;
 }
 
 static uint32_t tag_of(uint64_t hash)
@@ -159,7 +159,7 @@ static bool answer_by_refusal(struct slot *slot, uint64_t now_ns, uint64_t cost,
 {
     const uint64_t wait_ns = engine_refusal_wait(&slot->refusal, now_ns, cost);
     if (wait_ns == 0) {
-        engine_refusal_asked(&slot->refusal, cost);
+        engine_refusal_asked(&slot->refusal, now_ns, cost);
         return false;
     }
     const weir_decision decision = {
@@ -186,12 +186,12 @@ bool engine_leases_answer(struct engine_leases *leases, uint64_t limit, weir_key
     return answer_by_lease(slot, now_ns, cost, answer) || answer_by_refusal(slot, now_ns, cost, answer);
 }
 
-/* Its slot, or a new one where it is busy. */
-static struct slot *slot_for(struct engine_leases *leases, uint64_t limit, weir_key key)
+/* Its slot, or a new one; NULL: it is not asked for so often. */
+static struct slot *slot_for(struct engine_leases *leases, uint64_t limit, weir_key key, uint32_t asks)
 {
     if (!has_room_for(key)) return NULL;
     const uint64_t hash = hash_of(limit, key);
-    if (!is_busy(counter_of(leases, hash), tag_of(hash))) return NULL;
+    if (!is_busy(counter_of(leases, hash), tag_of(hash), asks)) return NULL;
     struct slot *slot = find(leases, hash, limit, key);
     return slot != NULL ? slot : claim(leases, hash, limit, key);
 }
@@ -200,10 +200,11 @@ void engine_leases_refused(struct engine_leases *leases, uint64_t limit, weir_ke
                            const struct engine_refused *refused, uint64_t remaining, uint64_t full_ns)
 {
     struct slot *slot = slot_of(leases, limit, key);
-    if (slot == NULL) slot = slot_for(leases, limit, key);
+    if (slot == NULL) slot = slot_for(leases, limit, key, REFUSED);
     if (slot == NULL) return;
     slot->asked_last_ns = most(slot->asked_last_ns, most(refused->sent_ns, 1));
     engine_refusal_refused(&slot->refusal, refused);
+    engine_lease_heard(&slot->lease, remaining);
     slot->refused_remaining = remaining;
     slot->full_at_ns = add_saturating(refused->sent_ns, full_ns);
 }
@@ -212,7 +213,9 @@ void engine_leases_allowed(struct engine_leases *leases, uint64_t limit, weir_ke
                            uint64_t remaining)
 {
     struct slot *slot = slot_of(leases, limit, key);
-    if (slot != NULL) engine_refusal_allowed(&slot->refusal, sent_ns, cost, remaining);
+    if (slot == NULL) return;
+    engine_refusal_allowed(&slot->refusal, sent_ns, cost, remaining);
+    engine_lease_heard(&slot->lease, remaining);
 }
 
 void engine_leases_unanswered(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t cost)
@@ -261,7 +264,7 @@ static bool give_back(struct engine_leases *leases, struct slot *slot, uint64_t 
 bool engine_leases_want(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t now_ns,
                         struct engine_lease_command *command)
 {
-    struct slot *slot = slot_for(leases, limit, key);
+    struct slot *slot = slot_for(leases, limit, key, BUSY);
     if (slot == NULL || !engine_lease_due(&slot->lease, now_ns)) return false;
     slot->asked_last_ns = most(now_ns, 1);
     slot->number = ++leases->numbers;

@@ -33,9 +33,10 @@
 #include "redis/client/local/refusal.h"
 
 enum {
-    LEASES_KEYS = 1024,    /* with a lease at once */
-    LEASES_KEY_MAX = 192,  /* bytes; longer keys have none */
-    LEASES_BUSY_PER_S = 50 /* asks; below that a key has none */
+    LEASES_KEYS = 1024,       /* with a lease at once */
+    LEASES_KEY_MAX = 192,     /* bytes; longer keys have none */
+    LEASES_BUSY_PER_S = 50,   /* asks; below that a key has none */
+    LEASES_REFUSED_PER_S = 10 /* asks; below that no refusal of a key is kept */
 };
 
 #define LEASES_LIFE_LEAST_NS UINT64_C(1000000)
