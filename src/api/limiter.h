@@ -255,7 +255,7 @@ void limiter_leave_leases(weir_limiter *limiter);
 /* ---- stock.c ---- */
 
 /* Spends permits in stock, without counting; false if there are too few, or if they are too old. */
-bool limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision);
+enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision);
 
 /* Takes what is due, for a limit that threads nap for.  False if a thread that may nap should: others took all that was
    due a moment ago, or take it just now. */

@@ -42,10 +42,10 @@ static void stock_trade(weir_limiter *limiter, uint64_t want)
     if (slice.due_ns != 0) limiter_note_late(limiter, subtract_to_zero(now_ns, slice.due_ns));
 }
 
-bool limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision)
+enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision)
 {
-    return atom_load(&limiter->stock.held) != 0 && !limiter_stopped(limiter) &&
-           stock_spend(&limiter->stock, host_now_coarse_ns(), cost, decision);
+    if (atom_load(&limiter->stock.held) == 0 || limiter_stopped(limiter)) return STOCK_TOO_FEW;
+    return stock_spend(&limiter->stock, host_now_coarse_ns(), cost, decision);
 }
 
 /* True if it held all that was due a moment ago. */
@@ -56,7 +56,7 @@ static bool is_gone(const weir_limiter *limiter, uint64_t want)
     return all && limiter_stock_lasted_ns(limiter, limiter_now_ns(limiter), moment_ns) < moment_ns;
 }
 
-/* Two threads that take turns at one line are slower than one of them alone; so one that meets another here naps. */
+/* A thread that meets another here naps, see take_alone. */
 bool limiter_fill_stock(weir_limiter *limiter, bool may_nap)
 {
     const uint64_t want = permits_most(limiter);

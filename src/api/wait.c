@@ -268,17 +268,27 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
     return false;
 }
 
+/* Two threads that take turns at one line are slower than one of them alone; so one that meets another naps. */
+static bool take_alone(weir_limiter *limiter, struct wait *wait, uint32_t seen, weir_decision *decision)
+{
+    enum stock_answer answer;
+    while ((answer = limiter_take_stocked(limiter, wait->cost, decision)) == STOCK_MET) {
+        if (limiter_naps(limiter, wait, 0)) limiter_nap(limiter, wait, seen);
+    }
+    return answer == STOCK_SPENT;
+}
+
 /* Takes what is due for itself and for the calls that come next; false if it needs something else. */
 static bool wait_for_stock(weir_limiter *limiter, struct wait *wait, weir_decision *decision)
 {
     const uint32_t seen = host_event_seen(&limiter->event);
     if (wait->lost || !(wait->napped || atom_load(&limiter->stock.held) != 0)) return false;
-    bool taken = limiter_take_stocked(limiter, wait->cost, decision);
+    bool taken = take_alone(limiter, wait, seen, decision);
     if (!taken && !limiter_fill_stock(limiter, limiter_naps(limiter, wait, 0))) {
         limiter_nap(limiter, wait, seen);
         limiter_fill_stock(limiter, false);
     }
-    if (!taken) taken = limiter_take_stocked(limiter, wait->cost, decision);
+    if (!taken) taken = take_alone(limiter, wait, seen, decision);
     if (taken) count_wait(limiter, wait, decision);
     return taken;
 }
@@ -294,7 +304,7 @@ struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint6
 weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
 {
     weir_decision decision;
-    if (limiter_take_stocked(limiter, cost, &decision)) {
+    if (limiter_take_stocked(limiter, cost, &decision) == STOCK_SPENT) {
         limiter_count_leased(limiter, 1, cost);
         return decision;
     }

@@ -9,7 +9,7 @@
    The serial makes that safe, since a lease must not be spent while it is traded, and a batch that was read is only
    good for a permit of that batch:
 
-       spend     (s, n) := left;  read the batch;  swap (s, n) -> (s, n - cost), else again
+       spend     (s, n) := left;  read the batch;  swap (s, n) -> (s, n - cost)
        trade     swap (s, n) -> (s + 1, 0): nothing is spent any more;  read the clock;  trade, with n unused
        fill      write the batch, which nobody can spend;  left := (s + 1, permits) */
 #include "share/stock.h"
@@ -19,18 +19,14 @@
 enum { STOCK_LEFT_BITS = 24, STOCK_STEP_BITS = 16 };
 static const uint64_t STOCK_LEFT = (UINT64_C(1) << STOCK_LEFT_BITS) - 1;
 
-bool stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t cost, weir_decision *decision)
+enum stock_answer stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t cost, weir_decision *decision)
 {
-    uint64_t seen = atom_load_acquire(&stock->left), left, step, filled_ns, due_ns, end, kind;
-    do {
-        left = (seen & STOCK_LEFT) - cost;
-        filled_ns = atom_load(&stock->filled_ns);
-        if (cost - 1 >= (seen & STOCK_LEFT) || filled_ns < fresh_ns) return false; /* of cost 0, too */
-        due_ns = atom_load(&stock->due_ns);
-        step = atom_load(&stock->step);
-        end = atom_load(&stock->end);
-        kind = atom_load(&stock->kind);
-    } while (!atom_swap(&stock->left, &seen, seen - cost));
+    uint64_t seen = atom_load_acquire(&stock->left);
+    const uint64_t left = (seen & STOCK_LEFT) - cost, filled_ns = atom_load(&stock->filled_ns);
+    if (cost - 1 >= (seen & STOCK_LEFT) || filled_ns < fresh_ns) return STOCK_TOO_FEW; /* of cost 0, too */
+    const uint64_t due_ns = atom_load(&stock->due_ns), step = atom_load(&stock->step);
+    const uint64_t end = atom_load(&stock->end), kind = atom_load(&stock->kind);
+    if (!atom_swap(&stock->left, &seen, seen - cost)) return STOCK_MET;
     decision->verdict = WEIR_ALLOW;
     decision->limit = 0;
     decision->start.ns = filled_ns;
@@ -40,7 +36,7 @@ bool stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t cost, weir_dec
     decision->remaining = left;
     decision->charged = cost;
     decision->reserved = (uint32_t)kind;
-    return true;
+    return STOCK_SPENT;
 }
 
 bool stock_has(const struct stock *stock, uint64_t fresh_ns)

@@ -23,8 +23,11 @@ _Static_assert(sizeof(struct stock) == SHARE_LINE, "spending a permit touches on
 
 enum { STOCK_MOST = (1 << 16) - 1 }; /* so many steps are exact to a ns */
 
-/* Spends permits that were filled in at fresh_ns or later: false if there are too few. */
-bool stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t cost, weir_decision *decision);
+/* STOCK_MET: another thread changed it at this moment. */
+enum stock_answer { STOCK_TOO_FEW, STOCK_SPENT, STOCK_MET };
+
+/* Spends permits that were filled in at fresh_ns or later. */
+enum stock_answer stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t cost, weir_decision *decision);
 
 /* True if there is a permit to spend so. */
 bool stock_has(const struct stock *stock, uint64_t fresh_ns);

@@ -101,13 +101,20 @@ static void trade(uint64_t want)
     lock_release(&stock.lock);
 }
 
+static bool spend(uint64_t cost, weir_decision *decision)
+{
+    enum stock_answer answer;
+    while ((answer = stock_spend(&stock, 0, cost, decision)) == STOCK_MET) continue;
+    return answer == STOCK_SPENT;
+}
+
 static void act(const struct action *action)
 {
     weir_decision decision;
     if (action->verb == LATER) atom_add(&clock_ns, action->amount);
     if (action->verb == FILL && !stock_has(&stock, 0)) trade(action->amount);
     if (action->verb == RETURN) trade(0);
-    if (action->verb == SPEND && stock_spend(&stock, 0, action->amount, &decision)) note(&decision, clock_ns.value);
+    if (action->verb == SPEND && spend(action->amount, &decision)) note(&decision, clock_ns.value);
     if (action->verb != TAKE) return;
     const struct ask ask = {.now_ns = atom_load(&clock_ns), .cost = action->amount, .some = action->amount == ALL};
     cell_decide(&cell, &ask, &decision);
