@@ -48,6 +48,12 @@ enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, wei
     return stock_spend(&limiter->stock, host_now_coarse_ns(), cost, decision);
 }
 
+/* A change waits for the lock, and its holder for the state: whoever asks for that meanwhile keeps both waiting. */
+static void await_change(const weir_limiter *limiter)
+{
+    while (atom_load(&limiter->naps.changing) != 0) host_yield();
+}
+
 /* True if it held all that was due a moment ago. */
 static bool is_gone(const weir_limiter *limiter, uint64_t want)
 {
@@ -60,7 +66,8 @@ static bool is_gone(const weir_limiter *limiter, uint64_t want)
 bool limiter_fill_stock(weir_limiter *limiter, bool may_nap)
 {
     const uint64_t want = permits_most(limiter);
-    if (want < STOCK_LEAST || atom_load(&limiter->naps.changing) != 0) return true;
+    if (want < STOCK_LEAST) return true;
+    await_change(limiter);
     if (may_nap && (is_gone(limiter, want) || !lock_try(&limiter->stock.lock))) return false;
     if (!may_nap) lock_take(&limiter->stock.lock, host_yield);
     const bool filled = stock_has(&limiter->stock, host_now_coarse_ns()); /* by another thread meanwhile */
@@ -78,7 +85,8 @@ void limiter_stock_if_quick(weir_limiter *limiter, uint64_t now_ns)
 
 void limiter_return_stock(weir_limiter *limiter)
 {
-    if (atom_load(&limiter->stock.held) == 0 || atom_load(&limiter->naps.changing) != 0) return;
+    if (atom_load(&limiter->stock.held) == 0) return;
+    await_change(limiter);
     lock_take(&limiter->stock.lock, host_yield);
     stock_trade(limiter, 0);
     lock_release(&limiter->stock.lock);
