@@ -12,6 +12,7 @@ export TABLE=$folder/table.weir LIMIT=100/day
 
 in_python()
 {
+    cd "$folder" # not where build/libweir.so would be imported
     "$built/python/venv/bin/python" -c '
 import libweir, os
 table = libweir.Table(os.environ["TABLE"], keys=100_000)
