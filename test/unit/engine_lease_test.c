@@ -451,6 +451,10 @@ static void who_was_refused_for_others_leaves_them_a_turn(void **unused)
     assert_int_equal(engine_refusal_wait(&refusal, again, 1), 0);
     engine_refusal_asked(&refusal, again, 1);
     assert_true(engine_refusal_wait(&refusal, again, 1) >= cut / 2);
+    /* An engine that does not answer gives the others nothing either: a share in its place is asked at once. */
+    struct engine_refusal away = refusal;
+    engine_refusal_lost(&away, 1);
+    assert_int_equal(engine_refusal_wait(&away, again, 1), 0);
     engine_refusal_allowed(&refusal, again, 1, 0);
     assert_int_equal(engine_refusal_wait(&refusal, again, 1), 0);
 }

@@ -31,6 +31,7 @@ void engine_refusal_asked(struct engine_refusal *refusal, uint64_t now_ns, uint6
 
 void engine_refusal_lost(struct engine_refusal *refusal, uint64_t cost)
 {
+    refusal->turn_ns = 0; /* who does not answer has nobody to be left to */
     refusal->on_its_way = subtract_to_zero(refusal->on_its_way, cost);
 }
 
@@ -38,7 +39,6 @@ void engine_refusal_lost(struct engine_refusal *refusal, uint64_t cost)
 void engine_refusal_allowed(struct engine_refusal *refusal, uint64_t sent_ns, uint64_t cost, uint64_t remaining)
 {
     engine_refusal_lost(refusal, cost);
-    refusal->turn_ns = 0;
     if (refusal->empty_ns == 0) return;
     refusal->empty_ns = add_saturating(refusal->empty_ns, time_of(refusal, cost));
     if (remaining == 0) return;
