@@ -254,6 +254,11 @@ void limiter_leave_leases(weir_limiter *limiter);
 
 /* ---- stock.c ---- */
 
+static inline bool limiter_stocked(const weir_limiter *limiter)
+{
+    return atom_load(&limiter->stock.held) != 0;
+}
+
 /* Spends permits in stock, without counting; false if there are too few, or if they are too old. */
 enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision);
 
@@ -267,8 +272,13 @@ void limiter_stock_if_quick(weir_limiter *limiter, uint64_t now_ns);
 /* For how long, at most so long, threads have been spending what it was filled with last; 0: nothing. */
 uint64_t limiter_stock_lasted_ns(const weir_limiter *limiter, uint64_t now_ns, uint64_t most_ns);
 
+void limiter_trade_stock_back(weir_limiter *limiter);
+
 /* Before any call that does not take from the stock. */
-void limiter_return_stock(weir_limiter *limiter);
+static inline void limiter_return_stock(weir_limiter *limiter)
+{
+    if (limiter_stocked(limiter)) limiter_trade_stock_back(limiter);
+}
 
 /* [under the mutex] From here on there is no stock, until it is opened again. */
 void limiter_close_stock(weir_limiter *limiter);

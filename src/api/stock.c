@@ -23,7 +23,7 @@ static uint64_t permits_most(const weir_limiter *limiter)
 
 uint64_t limiter_stock_lasted_ns(const weir_limiter *limiter, uint64_t now_ns, uint64_t most_ns)
 {
-    if (atom_load(&limiter->stock.held) == 0) return 0;
+    if (!limiter_stocked(limiter)) return 0;
     return least(subtract_to_zero(now_ns, atom_load(&limiter->stock.filled_ns)), most_ns);
 }
 
@@ -44,7 +44,7 @@ static void stock_trade(weir_limiter *limiter, uint64_t want)
 
 enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision)
 {
-    if (atom_load(&limiter->stock.held) == 0 || limiter_stopped(limiter)) return STOCK_TOO_FEW;
+    if (limiter_stopped(limiter)) return STOCK_TOO_FEW;
     return stock_spend(&limiter->stock, host_now_coarse_ns(), cost, decision);
 }
 
@@ -78,14 +78,14 @@ bool limiter_fill_stock(weir_limiter *limiter, bool may_nap)
 
 void limiter_stock_if_quick(weir_limiter *limiter, uint64_t now_ns)
 {
+    if (limiter_stands_still(limiter)) return;
     const uint64_t before_ns = atom_load(&limiter->naps.granted_ns);
     atom_store(&limiter->naps.granted_ns, now_ns);
     if (now_ns - before_ns < QUICK_NS) limiter_fill_stock(limiter, false);
 }
 
-void limiter_return_stock(weir_limiter *limiter)
+void limiter_trade_stock_back(weir_limiter *limiter)
 {
-    if (atom_load(&limiter->stock.held) == 0) return;
     await_change(limiter);
     lock_take(&limiter->stock.lock, host_yield);
     stock_trade(limiter, 0);
@@ -96,7 +96,7 @@ void limiter_close_stock(weir_limiter *limiter)
 {
     atom_store(&limiter->naps.changing, 1);
     lock_take(&limiter->stock.lock, host_yield);
-    if (atom_load(&limiter->stock.held) != 0) stock_trade(limiter, 0);
+    if (limiter_stocked(limiter)) stock_trade(limiter, 0);
 }
 
 void limiter_open_stock(weir_limiter *limiter)

@@ -281,8 +281,8 @@ static bool take_alone(weir_limiter *limiter, struct wait *wait, uint32_t seen, 
 /* Takes what is due for itself and for the calls that come next; false if it needs something else. */
 static bool wait_for_stock(weir_limiter *limiter, struct wait *wait, weir_decision *decision)
 {
+    if (wait->lost || !(wait->napped || limiter_stocked(limiter))) return false;
     const uint32_t seen = host_event_seen(&limiter->event);
-    if (wait->lost || !(wait->napped || atom_load(&limiter->stock.held) != 0)) return false;
     bool taken = take_alone(limiter, wait, seen, decision);
     if (!taken && !limiter_fill_stock(limiter, limiter_naps(limiter, wait, 0))) {
         limiter_nap(limiter, wait, seen);
@@ -304,7 +304,7 @@ struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint6
 weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
 {
     weir_decision decision;
-    if (limiter_take_stocked(limiter, cost, &decision) == STOCK_SPENT) {
+    if (limiter_stocked(limiter) && limiter_take_stocked(limiter, cost, &decision) == STOCK_SPENT) {
         limiter_count_leased(limiter, 1, cost);
         return decision;
     }
