@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/decide_inline.h"
 #include "share/lock.h"
 
 enum { UNREAD_MAX = 64 };
@@ -37,6 +38,7 @@ void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
     cell->out = out;
     cell->yield = yield;
     cell->unread = 0;
+    cell->passes = NULL;
     atom_store(&cell->filled, 0);
     atom_store_release(&cell->lock, 0);
 }
@@ -98,6 +100,19 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
     if (!cell_enter(cell)) return false;
     if (ask->undo != NULL) cell_ask(&cell->content, out_of(cell), ask, decision);
     else ask_content(&cell->content, out_of(cell), ask, decision);
+    lock_release(&cell->lock);
+    return true;
+}
+
+bool cell_take(struct cell *cell, uint64_t now_ns, uint64_t cost, weir_decision *decision)
+{
+    if (!cell_enter(cell)) return false;
+    const struct cell_content *content = &cell->content;
+    const uint64_t out = out_of(cell);
+    const bool may = cell->passes != NULL && out == 0;
+    if (!may || !decide_pass(content->rule, cell->passes, content->state, now_ns, cost, decision)) {
+        ask_content(content, out, &(struct ask){.now_ns = now_ns, .cost = cost}, decision);
+    }
     lock_release(&cell->lock);
     return true;
 }
@@ -179,6 +194,7 @@ void cell_close(struct cell *cell, struct cell_content *content)
     *content = cell->content;
     cell->content.count = 0;
     cell->content.state = NULL;
+    cell->passes = NULL;
     atom_store(&cell->filled, 0);
     lock_release(&cell->lock);
 }
@@ -187,6 +203,7 @@ void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
     lock_take(&cell->lock, cell->yield);
     cell->content = *content;
+    cell->passes = content->count == 1 && algorithm_of(content->rule)->pass != NULL ? algorithm_of(content->rule) : NULL;
     atom_store(&cell->filled, content->count != 0);
     lock_release(&cell->lock);
 }

@@ -23,7 +23,8 @@ struct cell {
     struct atom *out;   /* borrowed: permits in leases, see lease.c */
     uint64_t unread;    /* calls in a row that were decided without the clock */
     struct atom filled; /* 1: the state is here; 0 is read without the lock */
-    uint64_t alone[3];
+    const struct algorithm *passes; /* of a single limit, if it has `pass`; else NULL */
+    uint64_t alone[2];
     struct cell_content content;
 };
 
@@ -37,6 +38,9 @@ static inline bool cell_is_filled(const struct cell *cell)
 
 /* These return false if the state is stored elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
+
+/* The same for the most frequent question: may so many permits be had now? */
+bool cell_take(struct cell *cell, uint64_t now_ns, uint64_t cost, weir_decision *decision);
 
 /* cell_decide without the clock if the state knows enough, up to a number of times in a row.  False: read the clock and
    call cell_decide. */
