@@ -26,8 +26,10 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
     if (decision->verdict == WEIR_ALLOW) {
         tally_add(&tally->allowed, mine, 1);
         tally_add(&tally->granted, mine, decision->charged);
-        tally_add(&tally->delayed, mine, decision->delay_ns != 0);
-        tally_add(&tally->waiting_ns, mine, decision->delay_ns);
+        if (decision->delay_ns != 0) {
+            tally_add(&tally->delayed, mine, 1);
+            tally_add(&tally->waiting_ns, mine, decision->delay_ns);
+        }
         if (atom_load(&limiter->begun_ns) == 0) note_begin(limiter, decision);
         const int64_t late_ns = (int64_t)(decision->start.ns - decision->due.ns);
         const bool latest = decision->due.ns != 0 && late_ns > (int64_t)atom_load(&limiter->late_max_ns);

@@ -77,7 +77,7 @@ static uint64_t need_of(const struct rule *rule, uint64_t cost)
     return least(cost, rule->burst);
 }
 
-static int64_t grown(uint64_t ticks, uint64_t ratio)
+static inline int64_t grown(uint64_t ticks, uint64_t ratio)
 {
     return as_signed(multiply_shift_floor(ticks, ratio, RATIO_BITS));
 }
@@ -88,40 +88,46 @@ static int64_t time_to_grow(int64_t by, uint64_t ratio)
 }
 
 /* The line without its knee at `pool`. */
-static int64_t straight(const struct rule *rule, const struct pools_now *pools, int64_t t)
+static inline int64_t straight(const struct rule *rule, const struct pools_now *pools, int64_t t)
 {
     if (t >= pools->since) return clamp(pools->active + grown((uint64_t)(t - pools->since), rule->ratio));
     return clamp(pools->active - grown((uint64_t)(pools->since - t), rule->ratio));
 }
 
 /* Does the line, which is at `uncapped` without its knee, have it behind it? */
-static bool is_above(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t uncapped)
+static inline bool is_above(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t uncapped)
 {
     return uncapped > as_signed(rule->burst) && t > pools->since;
 }
 
-/* The line above its knee, but at most `cap`.  The burst pool fills from when the pool is full: on the line, and with
-   time that has passed. */
-static int64_t burst_pool(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t cap)
+/* The line above its knee, which it reaches so long after `since`: the burst pool fills from when the pool is full, on
+   the line, and with time that has passed. */
+static inline int64_t burst_pool(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t after)
 {
-    const int64_t pool = as_signed(rule->burst), missing = pool - pools->active;
-    const int64_t above = missing < 0 ? pools->active : pool, least_knee = pools->schedule + pool;
-    const uint64_t ratio = subtract_to_zero(rule->ratio, UINT64_C(1) << RATIO_BITS);
-    int64_t knee = pools->since + (int64_t)positive(missing); /* at ratio 1, which needs no division: the latest */
-    if (knee < least_knee) knee = least_knee;
-    if (cap <= above || above + grown(positive(t - knee), ratio) >= cap) return cap;
-    knee = pools->since + time_to_grow(missing, rule->ratio);
-    if (knee < least_knee) knee = least_knee;
-    const int64_t line = clamp(above + grown(positive(t - knee), ratio));
-    return line < cap ? line : cap;
+    const int64_t pool = as_signed(rule->burst), above = pools->active > pool ? pools->active : pool;
+    const int64_t on_line = pools->since + after, in_time = pools->schedule + pool;
+    const int64_t knee = on_line > in_time ? on_line : in_time;
+    return clamp(above + grown(positive(t - knee), subtract_to_zero(rule->ratio, UINT64_C(1) << RATIO_BITS)));
 }
 
-static int64_t capped(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t uncapped)
+static __attribute__((noinline)) int64_t exact_burst_pool(const struct rule *rule, const struct pools_now *pools,
+                                                          int64_t t)
 {
-    const int64_t over = as_signed(rule->over), waited = t - pools->schedule;
+    return burst_pool(rule, pools, t, time_to_grow(as_signed(rule->burst) - pools->active, rule->ratio));
+}
+
+/* The line has its knee at the latest where it would be at ratio 1, which needs no division; mostly a cap is lower even
+   so. */
+static inline int64_t capped(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t uncapped)
+{
+    const int64_t over = as_signed(rule->over), waited = t - pools->schedule, pool = as_signed(rule->burst);
     const int64_t cap = waited < over ? waited : over;
-    if (is_above(rule, pools, t, uncapped)) return burst_pool(rule, pools, t, cap);
-    return uncapped < cap ? uncapped : cap;
+    if (!is_above(rule, pools, t, uncapped)) return uncapped < cap ? uncapped : cap;
+    const int64_t latest = (int64_t)positive(pool - pools->active); /* at ratio 1 */
+    if (cap <= pool) return cap;
+    int64_t line = burst_pool(rule, pools, t, latest);
+    if (line < cap && latest != 0) line = exact_burst_pool(rule, pools, t);
+    return line < cap ? line : cap;
 }
 
 static int64_t active_at(const struct rule *rule, const struct pools_now *pools, int64_t t)
