@@ -203,7 +203,8 @@ void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
     lock_take(&cell->lock, cell->yield);
     cell->content = *content;
-    cell->passes = content->count == 1 && algorithm_of(content->rule)->pass != NULL ? algorithm_of(content->rule) : NULL;
+    cell->passes =
+        content->count == 1 && algorithm_of(content->rule)->pass != NULL ? algorithm_of(content->rule) : NULL;
     atom_store(&cell->filled, content->count != 0);
     lock_release(&cell->lock);
 }

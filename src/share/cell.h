@@ -20,9 +20,9 @@ struct cell_content {
 struct cell {
     struct atom lock; /* 1 while held */
     void (*yield)(void);
-    struct atom *out;   /* borrowed: permits in leases, see lease.c */
-    uint64_t unread;    /* calls in a row that were decided without the clock */
-    struct atom filled; /* 1: the state is here; 0 is read without the lock */
+    struct atom *out;               /* borrowed: permits in leases, see lease.c */
+    uint64_t unread;                /* calls in a row that were decided without the clock */
+    struct atom filled;             /* 1: the state is here; 0 is read without the lock */
     const struct algorithm *passes; /* of a single limit, if it has `pass`; else NULL */
     uint64_t alone[2];
     struct cell_content content;

@@ -16,7 +16,7 @@ static inline void lock_wait(struct atom *lock, void (*yield)(void))
 {
     unsigned looks = 0;
     do {
-        for (int i = 0; i < LOCK_PAUSES; i++) atom_pause();
+        atom_pauses(LOCK_PAUSES);
         if (++looks % LOCK_LOOKS_BEFORE_YIELD == 0) yield();
     } while (atom_load(lock) != 0);
 }

@@ -138,8 +138,8 @@ static int64_t active_at(const struct rule *rule, const struct pools_now *pools,
 /* Where a cap was reached the line goes on from here; elsewhere it stays, and nothing is rounded. */
 static void move_to(const struct rule *rule, struct pools_now *pools, int64_t t)
 {
-    const int64_t active = active_at(rule, pools, t);
-    if (active == straight(rule, pools, t)) return;
+    const int64_t uncapped = straight(rule, pools, t), active = capped(rule, pools, t, uncapped);
+    if (active == uncapped) return;
     pools->active = active;
     pools->since = t;
 }
