@@ -24,7 +24,8 @@ struct cell {
     uint64_t unread;                /* calls in a row that were decided without the clock */
     struct atom filled;             /* 1: the state is here; 0 is read without the lock */
     const struct algorithm *passes; /* of a single limit, if it has `pass`; else NULL */
-    uint64_t alone[2];
+    bool leases; /* permits of its limits can be in leases */
+    uint64_t alone[1];
     struct cell_content content;
 };
 
@@ -53,7 +54,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
    What may start at once is unchanged. */
 bool cell_shift(struct cell *cell, int64_t permits);
 
-/* Returns permits of a lease and takes others, see lease.h; with several limits there are none to take. */
+/* Returns permits of a lease and takes others, see lease.h. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 
 /* ---- setters, one at a time ---- */
@@ -63,7 +64,7 @@ bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice
 void cell_close(struct cell *cell, struct cell_content *content);
 void cell_open_with(struct cell *cell, const struct cell_content *content);
 
-/* cell_decide without a cell, while `out` permits of its limit are in leases; 0 for a list.  ask->undo is not NULL. */
+/* cell_decide without a cell, while `out` permits of its limits are in leases.  ask->undo is not NULL. */
 void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision);
 
 /* Carries the state at now_ns over to the rules of `to`, whose clocks are set and whose state is zeroed.  Does nothing
