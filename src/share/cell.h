@@ -24,7 +24,7 @@ struct cell {
     uint64_t unread;                /* calls in a row that were decided without the clock */
     struct atom filled;             /* 1: the state is here; 0 is read without the lock */
     const struct algorithm *passes; /* of a single limit, if it has `pass`; else NULL */
-    bool leases; /* permits of its limits can be in leases */
+    bool leases;                    /* permits of its limits can be in leases */
     uint64_t alone[1];
     struct cell_content content;
 };

@@ -75,12 +75,12 @@ static void spend(struct all *all, struct holder *holder, uint64_t permits)
     cost_alike(each, WEIR_LIMITS_MAX, spent);
     use(all, all->now_ns, each);
     /* As weir_lease_spend answers. */
-    all->last = (weir_decision){
-        .verdict = WEIR_ALLOW,
-        .start = {holder->slice.last_ns},
-        .end = holder->slice.end - ((holder->slice.permits - holder->spent) << holder->slice.scale),
-        .charged = spent,
-        .reserved = holder->slice.generation};
+    all->last =
+        (weir_decision){.verdict = WEIR_ALLOW,
+                        .start = {holder->slice.last_ns},
+                        .end = holder->slice.end - ((holder->slice.permits - holder->spent) << holder->slice.scale),
+                        .charged = spent,
+                        .reserved = holder->slice.generation};
     all->knows_ends = false;
 }
 
