@@ -7,13 +7,28 @@
        bench-take --lines    one round, a line each: who, work, threads, M/s (for bench/rivals/run) */
 #include "harness/loops.h"
 
-static const enum bench_work SHOWN[] = {WORK_LOCAL,          WORK_SUBTRACT,    WORK_ADD,
-                                        WORK_SWAP,           WORK_MUTEX,       WORK_CLOCK,
-                                        WORK_COARSE,         WORK_LEASE,       WORK_TAKE_AT,
-                                        WORK_TAKE,           WORK_TAKE_COARSE, WORK_TAKE_TICKER,
-                                        WORK_TAKE_TSC,       WORK_TAKE_HYBRID, WORK_TAKE_LOG,
-                                        WORK_TAKE_SOME,      WORK_REFUSED,     WORK_REFUSED_COARSE,
-                                        WORK_REFUSED_TICKER, WORK_REFUSED_TSC, WORK_REFUSED_LEASE_TICKER,
+static const enum bench_work SHOWN[] = {WORK_LOCAL,
+                                        WORK_SUBTRACT,
+                                        WORK_ADD,
+                                        WORK_SWAP,
+                                        WORK_MUTEX,
+                                        WORK_CLOCK,
+                                        WORK_COARSE,
+                                        WORK_LEASE,
+                                        WORK_LEASE_LIST,
+                                        WORK_TAKE_AT,
+                                        WORK_TAKE,
+                                        WORK_TAKE_COARSE,
+                                        WORK_TAKE_TICKER,
+                                        WORK_TAKE_TSC,
+                                        WORK_TAKE_HYBRID,
+                                        WORK_TAKE_LOG,
+                                        WORK_TAKE_SOME,
+                                        WORK_REFUSED,
+                                        WORK_REFUSED_COARSE,
+                                        WORK_REFUSED_TICKER,
+                                        WORK_REFUSED_TSC,
+                                        WORK_REFUSED_LEASE_TICKER,
                                         WORK_REFUSED_AT};
 
 enum { ROWS = sizeof SHOWN / sizeof SHOWN[0] };

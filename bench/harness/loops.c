@@ -119,7 +119,21 @@ void bench_fill_in_loops(struct bench_wish *wish)
 
 /* ---- limiters ---- */
 
-enum limiter { SYSTEM, COARSE, TICKER, TSC, HYBRID, LOG, SHUT, SHUT_COARSE, SHUT_TICKER, SHUT_TSC, LIMITERS, NONE };
+enum limiter {
+    SYSTEM,
+    COARSE,
+    TICKER,
+    TSC,
+    LIST,
+    HYBRID,
+    LOG,
+    SHUT,
+    SHUT_COARSE,
+    SHUT_TICKER,
+    SHUT_TSC,
+    LIMITERS,
+    NONE
+};
 
 /* More than all processors can ask for, and one of a thousand threads may come with a time that is seconds old; what
    is shut refuses from the second call on, for a day. */
@@ -135,6 +149,7 @@ static const struct {
     [COARSE] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_COARSE},
     [TICKER] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_TICKER},
     [TSC] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_TSC},
+    [LIST] = {OPEN "; 60000G/min burst=1h", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [HYBRID] = {"1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, WEIR_CLOCK_SYSTEM},
     [LOG] = {"4000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [SHUT] = {CLOSED, WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
@@ -234,6 +249,7 @@ static const struct bench_work_row WORK_ROWS[WORKS] = {
     [WORK_COARSE] = {"clock MONOTONIC_COARSE", "floor", run_coarse, 1, NONE, false, NO_FLOOR, NO_FLOOR},
     [WORK_LOAD] = {"load", "floor", run_load, 1, NONE, false, NO_FLOOR, NO_FLOOR},
     [WORK_LEASE] = {"weir_lease_take", "grant", run_lease, 1, SYSTEM, true, WORK_SUBTRACT, NO_FLOOR},
+    [WORK_LEASE_LIST] = {"weir_lease_take, two limits", "grant", run_lease, 1, LIST, true, WORK_LEASE, NO_FLOOR},
     [WORK_TAKE_AT] = {"weir_take_at, now passed in", "grant", run_take_at, 1, SYSTEM, false, WORK_SWAP, NO_FLOOR},
     [WORK_TAKE] = {"weir_take", "grant", run_take, 1, SYSTEM, false, WORK_SWAP, WORK_CLOCK},
     [WORK_TAKE_COARSE] = {"weir_take, coarse clock", "grant", run_take, 1, COARSE, false, WORK_SWAP, WORK_COARSE},
