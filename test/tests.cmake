@@ -312,6 +312,26 @@ foreach(source IN LISTS sources)
     add_dependencies(bench-${name} weir_cli weir_bench) # bench/rate.c and the scripts run them
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
+
+# The library in the program that is optimized as a whole.
+include(CheckIPOSupported)
+check_ipo_supported(RESULT lto OUTPUT lto_output LANGUAGES C)
+if(lto AND NOT WEIR_SANITIZE AND NOT WEIR_FUZZ)
+    file(GLOB harness CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/harness/*.c")
+    set(sources "${PROJECT_SOURCE_DIR}/bench/take.c" ${harness})
+    foreach(component IN LISTS weir_components)
+        get_target_property(more ${component} SOURCES)
+        list(APPEND sources ${more})
+    endforeach()
+    weir_inside_program(bench bench-take-inlined ${sources})
+    target_compile_definitions(bench-take-inlined PRIVATE WEIR_INLINED)
+    target_compile_options(bench-take-inlined PRIVATE ${weir_take_path_flags})
+    set_target_properties(bench-take-inlined PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON
+        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    weir_test(bench take-inlined test bench-take-inlined --small)
+elseif(NOT lto)
+    weir_skipped(bench take-inlined test "link-time optimization")
+endif()
 weir_test(bench strictness-picture test sh -c
     "${PROJECT_BINARY_DIR}/bench-strictness --svg | cmp - ${PROJECT_SOURCE_DIR}/doc/strictness.svg")
 weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md &&

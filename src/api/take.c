@@ -25,7 +25,7 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
     const bool mine = slot < HOST_SLOTS;
     if (decision->verdict == WEIR_ALLOW) {
         tally_add(&tally->allowed, mine, 1);
-        tally_add(&tally->granted, mine, decision->charged);
+        tally_add(&tally->more, mine, decision->charged - 1);
         if (decision->delay_ns != 0) {
             tally_add(&tally->delayed, mine, 1);
             tally_add(&tally->waiting_ns, mine, decision->delay_ns);
@@ -43,7 +43,7 @@ void limiter_count_leased(weir_limiter *limiter, uint64_t calls, uint64_t permit
 {
     const unsigned slot = host_slot();
     tally_add(&limiter->tally[slot].allowed, slot < HOST_SLOTS, calls);
-    tally_add(&limiter->tally[slot].granted, slot < HOST_SLOTS, permits);
+    tally_add(&limiter->tally[slot].more, slot < HOST_SLOTS, permits - calls);
 }
 
 static weir_decision stopped(uint64_t now_ns)
@@ -203,7 +203,7 @@ static ATOM_INLINE weir_decision take_fast(weir_limiter *limiter, uint64_t now_n
     }
     if (!word_grant(&limiter->word, raw, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost);
     count_call(&tally->allowed, by_counter);
-    tally_add(&tally->granted, true, cost);
+    tally_add(&tally->more, true, cost - 1);
     return word_granted(&granted, now_ns, cost);
 }
 
