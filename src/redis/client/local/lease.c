@@ -5,10 +5,9 @@
               ^         |                  +---- quiet, or closed: end--> none
               +- rests -+ lost, or granted too little
 
-   Size: as many as were spent since the request before, in a quarter of a lifetime.  So a busy key asks about four times
-   in a lifetime, however busy it is, and a slower one takes along little that others miss.  All that is granted is
-   spent, since what is left at a request is spent after it: so it is one request for each lease, and how early it is
-   costs none.
+   Size: as many as are spent in a quarter of a lifetime, at the pace since the request before.  So a busy key asks about
+   four times in a lifetime, however busy it is, and a slower one takes along little that others miss.  What is left at
+   a request is spent after it, so there is one request for each lease, however early it is.
 
    See lease.h. */
 #include "redis/client/local/lease.h"

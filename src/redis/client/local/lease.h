@@ -31,7 +31,7 @@ enum {
     LEASE_MARGIN = 100,   /* this part of a lifetime is not used */
     LEASE_LASTS = 4,      /* as many are asked for as are spent in this part of a lifetime ... */
     LEASE_GROWTH = 8,     /* ... and at most so many times as many as before */
-    LEASE_LOW = 8,        /* the next is asked for when this part is left of what there was */
+    LEASE_LOW = 8,        /* the next is asked for when this part of what there was is left */
     LEASE_EARLY = 8,      /* ... or of the lifetime */
     LEASE_REST = 4        /* so long, as a part of a lifetime, nothing is asked after too little or nothing came */
 };
