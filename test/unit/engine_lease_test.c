@@ -95,25 +95,25 @@ static void it_is_renewed_when_an_eighth_is_left_or_an_eighth_of_its_time(void *
     assert_false(engine_lease_due(&lease, BEGIN + 10 * LIFETIME));
 }
 
-/* Twelve of 7 are granted; with three left, twelve more of 8 are asked for.  With two that are left they are 14. */
+/* Twelve of 7 are granted; with three left, fourteen of 8 are asked for.  With two that are left they are 16. */
 static void what_is_left_is_spent_while_more_is_on_its_way_and_first(void **unused)
 {
     (void)unused;
     struct engine_lease lease = granted_at(BEGIN, 12, 12);
     assert_true(engine_lease_spend(&lease, BEGIN, 9));
-    assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + MS, 12), 7, 9, 0);
+    assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + MS, 14), 7, 9, 0);
     assert_true(engine_lease_spend(&lease, BEGIN + 2 * MS, 1));
     assert_false(engine_lease_spend(&lease, BEGIN + 2 * MS, 3));
-    engine_lease_granted(&lease, LIFETIME, 8, 12);
-    assert_int_equal(engine_lease_left(&lease, BEGIN + 2 * MS), 14);
+    engine_lease_granted(&lease, LIFETIME, 8, 14);
+    assert_int_equal(engine_lease_left(&lease, BEGIN + 2 * MS), 16);
     assert_true(engine_lease_spend(&lease, BEGIN + 2 * MS, 3)); /* two of 7, one of 8 */
     assert_true(engine_lease_spend(&lease, BEGIN + 2 * MS, 8));
-    assert_int_equal(lease.low, 14 / LEASE_LOW);
+    assert_int_equal(lease.low, 16 / LEASE_LOW);
     /* The older epoch first; what was spent of the other one is returned next time. */
     assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + 3 * MS, 12), 7, 3, 0);
     engine_lease_granted(&lease, LIFETIME, 8, 12);
-    assert_true(engine_lease_spend(&lease, BEGIN + 3 * MS, 5));
-    assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + 4 * MS, 12), 8, 12 + 2, 0); /* of one epoch: together */
+    assert_true(engine_lease_spend(&lease, BEGIN + 3 * MS, 7));
+    assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + 4 * MS, 12), 8, 14 + 2, 0); /* of one epoch: together */
     engine_lease_lost(&lease, LIFETIME);
     assert_int_equal(engine_lease_left(&lease, BEGIN + 4 * MS), 10);
     assert_returned(engine_lease_end(&lease, LIFETIME, BEGIN + 4 * MS), 8, 10, 10);
@@ -139,6 +139,8 @@ static void what_is_left_has_its_own_time(void **unused)
     assert_true(engine_lease_holds(&lease));
     assert_returned(engine_lease_end(&lease, LIFETIME, end), 9, 4, 4);
     assert_false(engine_lease_holds(&lease));
+    lease = granted_at(BEGIN, 12, 12);
+    assert_returned(engine_lease_ask(&lease, LIFETIME, end, 12), 7, 12, 12); /* too late to keep anything */
 }
 
 static uint64_t next_size(uint64_t permits, uint64_t spent, uint64_t age)
