@@ -5,7 +5,7 @@
               ^         |                  +---- quiet, or closed: end--> none
               +- rests -+ lost, or granted too little
 
-   Size: as many as are spent in a quarter of a lifetime, at the pace since the request before.  So a busy key asks about
+   Size: as many as are spent in a quarter of a lifetime, at the pace since the last request.  So a busy key asks about
    four times in a lifetime, however busy it is, and a slower one takes along little that others miss.  What is left at
    a request is spent after it, so there is one request for each lease, however early it is.
 
