@@ -7,10 +7,10 @@
 
 #include "redis/module/engine_api.h"
 
-enum backlog { BACKLOG_UNKNOWN, BACKLOG_NONE, BACKLOG_SOME };
+enum listeners { LISTENERS_UNKNOWN, LISTENERS_NONE, LISTENERS_SOME };
 
 struct propagation {
-    enum backlog backlog; /* as it was since the last event */
+    enum listeners listeners; /* as it was asked after the last event */
 };
 
 /* Subscribes to the events after which the engine is asked anew; on_event calls propagation_ask_again. */
