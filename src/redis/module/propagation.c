@@ -2,7 +2,7 @@
    Does what a call writes go anywhere: to a replica, to the append-only file?
 
    Where nobody listens, the engine throws away what it is told to replicate; but making it costs a quarter of a call.
-   So the engine is asked whether there is an append-only file, or a backlog, without which there is no replica; and that
+   So the engine is asked whether there is an append-only file, or a backlog, without which there is no replica; that
    there is none is remembered:
 
        asked: none | nothing is told ...      | PSYNC: a backlog       | fork: the snapshot | asked: some | told ...

@@ -107,8 +107,7 @@ static int open_key(struct store *store, unsigned at, bool only_reads)
 {
     const struct engine *engine = store->call->engine;
     const int mode = only_reads ? ENGINE_READ : ENGINE_READ | ENGINE_WRITE;
-    if (store->key[at] == NULL)
-        store->key[at] = engine->open_key(store->call->context, store->question->key[at], mode);
+    if (store->key[at] == NULL) store->key[at] = engine->open_key(store->call->context, store->question->key[at], mode);
     return store->key[at] != NULL ? engine->key_type(store->key[at]) : ENGINE_EMPTY;
 }
 
@@ -130,8 +129,8 @@ static void begin(struct store *store, const struct call *call, const struct que
     store->call = call;
     store->question = question;
     store->state.count = 0;
+    for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) store->key[i] = NULL;
     for (unsigned i = 0; i < question->keys; i++) {
-        store->key[i] = NULL;
         store->old_size[i] = 0;
         store->log[i] = (struct micro_log){.ring = NULL};
     }
