@@ -377,7 +377,7 @@ weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(hardened "")
-    foreach(target IN ITEMS weir_cli weir_bench weir_shared weir_redis_shared weir_module) # the service is in weir_cli
+    foreach(target IN ITEMS weir_cli weir_whole weir_bench weir_shared weir_redis_shared weir_module)
         if(TARGET ${target})
             list(APPEND hardened $<TARGET_FILE:${target}>)
             add_dependencies(tests-tidy ${target})
