@@ -338,6 +338,8 @@ weir_bench_script(stall stall/run ALONE)
 if(TARGET weir_cli)
     weir_bench_script(pace pace)
     weir_bench_script(replay replay)
+    weir_bench_script(start start)
+    weir_bench_script(size size)
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)
