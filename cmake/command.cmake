@@ -3,7 +3,7 @@
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/*.c")
 weir_either(sources "${WEIR_HAS_SERVE}" serve)
 weir_either(sources "${WEIR_HAS_ENGINE}" charge)
-list(FILTER sources EXCLUDE REGEX "/(unpack[a-z0-9_]*|front)\\.c$")
+list(FILTER sources EXCLUDE REGEX "/(unpack[a-z0-9_]*|main_front)\\.c$")
 add_executable(weir_whole ${sources} $<TARGET_OBJECTS:weir_page>)
 target_compile_definitions(weir_whole PRIVATE _GNU_SOURCE)
 target_link_libraries(weir_whole PRIVATE weir_inside ${weir_client} weir_unpack m)
@@ -16,7 +16,7 @@ endif()
 set(weir_whole_place "${CMAKE_INSTALL_LIBEXECDIR}/weir")
 file(RELATIVE_PATH whole "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBEXECDIR}/weir/weir")
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cli/common/*.c" "${PROJECT_SOURCE_DIR}/src/cli/take/*.c")
-add_executable(weir_cli "${PROJECT_SOURCE_DIR}/src/cli/front.c" ${sources}
+add_executable(weir_cli "${PROJECT_SOURCE_DIR}/src/cli/main_front.c" ${sources}
     "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none.c")
 target_compile_definitions(weir_cli PRIVATE _GNU_SOURCE WEIR_WHOLE="${whole}")
 target_link_libraries(weir_cli PRIVATE weir_inside)

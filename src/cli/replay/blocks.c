@@ -20,7 +20,7 @@
 #include "cli/replay/work.h"
 #include "core/num.h"
 
-enum { BLOCKS = 4, AHEAD = 16, IDLE_TURNS = 20 /* of a tenth of a second */ };
+enum { BLOCKS = 4, IDLE_TURNS = 20 /* of a tenth of a second */ };
 
 /* So much of a log says how long requests take; before that nobody knows how far back one may belong. */
 static const uint64_t LEARN_NS = UINT64_C(60) * REPLAY_SECOND_NS;
@@ -76,8 +76,9 @@ static bool take_turns(struct replay *replay)
 /* What will be looked at soon. */
 static inline void fetch(const struct clients *clients, const struct block *block, size_t at)
 {
-    if (at + 2 * AHEAD < block->count) clients_fetch_slot(clients, block->request[at + 2 * AHEAD].tag);
-    if (at + AHEAD < block->count) clients_fetch_key(clients, block->request[at + AHEAD].tag);
+    const size_t ahead = 16;
+    if (at + 2 * ahead < block->count) clients_fetch_slot(clients, block->request[at + 2 * ahead].tag);
+    if (at + ahead < block->count) clients_fetch_key(clients, block->request[at + ahead].tag);
 }
 
 static bool take_request(struct replay *replay, const struct block *block, const struct request *request)
@@ -129,7 +130,7 @@ static bool take_block(struct replay *replay, const struct block *block)
     replay->idle = block->state == SOURCE_IDLE ? replay->idle + 1 : 0;
     if (replay->idle == IDLE_TURNS) decide_held(replay);
     progress_show(replay);
-    return replay->status == STATUS_DONE && !block_is_last(block);
+    return replay->status == STATUS_DONE && !read_is_last(block);
 }
 
 static void free_block(struct block *block)
@@ -183,8 +184,8 @@ static void *read_ahead(void *context)
     struct block *block;
     bool last = false;
     while (!last && (block = next_to_fill(ahead)) != NULL) {
-        reader_fill(ahead->reader, block);
-        last = block_is_last(block);
+        read_block(ahead->reader, block);
+        last = read_is_last(block);
         count_one(ahead, &ahead->filled);
     }
     return NULL;
@@ -238,7 +239,7 @@ static void take_all(struct replay *replay)
     struct block block = {.count = 0};
     bool may_thread = !replay->options.follow && has_processors();
     for (bool more = true; more;) {
-        reader_fill(&replay->reader, &block);
+        read_block(&replay->reader, &block);
         more = take_block(replay, &block);
         if (replay->reader.charge != NULL) charge_turn(replay->reader.charge);
         if (!more || !may_thread || !replay->reader.log_open) continue;

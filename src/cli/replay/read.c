@@ -31,15 +31,14 @@ static void malformed(struct reader *reader, struct block *block, size_t column,
 
 /* ---- the format ---- */
 
-static bool want(struct reader *reader, struct block *block, const char *option, const char *name,
-                 int *field)
+static bool want(struct reader *reader, struct block *block, const char *option, const char *name, int *field)
 {
     struct accesslog_problem problem;
     *field = accesslog_want(&reader->log, name, &problem);
     if (*field >= 0) return true;
     const bool hint = field != &reader->cost_field && reader->options->key == NULL;
     block->status = trouble("--%s %s: %s%s", option, name, problem.message,
-                             hint ? "; choose the client's field with --key, or --key none for all together" : "");
+                            hint ? "; choose the client's field with --key, or --key none for all together" : "");
     return false;
 }
 
@@ -149,14 +148,13 @@ static bool add_request(struct reader *reader, struct block *block, const struct
         block->starts = starts;
         block->has_duration = entry->has_duration;
     }
-    block->request[block->count++] =
-        (struct request){.time_ns = subtract_to_zero(entry->time_ns, duration_ns),
-                         .stamp_ns = entry->time_ns,
-                         .duration_ns = duration_ns,
-                         .cost = cost,
-                         .key = (uint32_t)block->keys_used,
-                         .key_size = (uint32_t)key.size,
-                         .tag = clients_tag(&reader->secret, key.bytes, key.size)};
+    block->request[block->count++] = (struct request){.time_ns = subtract_to_zero(entry->time_ns, duration_ns),
+                                                      .stamp_ns = entry->time_ns,
+                                                      .duration_ns = duration_ns,
+                                                      .cost = cost,
+                                                      .key = (uint32_t)block->keys_used,
+                                                      .key_size = (uint32_t)key.size,
+                                                      .tag = clients_tag(&reader->secret, key.bytes, key.size)};
     block->keys_used += key.size;
     return true;
 }
@@ -203,7 +201,7 @@ static bool goes_on(const struct block *block)
     return block->status == STATUS_DONE && block->note[0] == '\0' && !block->no_memory;
 }
 
-bool block_is_last(const struct block *block)
+bool read_is_last(const struct block *block)
 {
     return block->status != STATUS_DONE || block->no_memory || block->state == SOURCE_STOPPED ||
            block->state == SOURCE_END;
@@ -218,7 +216,7 @@ static void clear(struct block *block)
     block->state = SOURCE_READY;
 }
 
-void reader_fill(struct reader *reader, struct block *block)
+void read_block(struct reader *reader, struct block *block)
 {
     struct source_line line;
     clear(block);

@@ -323,9 +323,9 @@ static bool open_parts(struct replay *replay)
     struct secret *secret = &replay->reader.secret;
     if (getrandom(secret, sizeof *secret, 0) != (ssize_t)sizeof *secret) secret->word[0] = weir_now().ns;
     rows_open(&replay->usage, sizeof(struct usage));
-    const bool opened = source_open(&replay->reader.source, options->log, options->logs, options->follow, open_signals()) &&
-                        clients_open(&replay->clients) &&
-                        ((!options->each && !tells_refusals(options)) || each_open(replay));
+    const bool opened =
+        source_open(&replay->reader.source, options->log, options->logs, options->follow, open_signals()) &&
+        clients_open(&replay->clients) && ((!options->each && !tells_refusals(options)) || each_open(replay));
     if (!opened) replay->status = trouble("replay: no memory");
     return opened;
 }

@@ -127,12 +127,12 @@ struct replay {
     struct rows usage;
     struct candidate *candidate; /* options.limits of them */
     struct batch batch;
-    bool whole_seconds;    /* stamps say no more: requests are also spread over their second */
-    struct each *each;     /* NULL: nobody asked */
-    struct fleet fleet;    /* of no nodes: nobody asked */
+    bool whole_seconds; /* stamps say no more: requests are also spread over their second */
+    struct each *each;  /* NULL: nobody asked */
+    struct fleet fleet; /* of no nodes: nobody asked */
     struct progress progress;
     uint64_t requests_read, bytes_read;
-    int idle; /* how often in turn nothing had come */
+    int idle;           /* how often in turn nothing had come */
     int status, signal; /* why it ended */
     int incomplete;     /* a log could not be read to its end; the others were */
     struct replay_result result;
@@ -144,10 +144,10 @@ struct replay {
 
 /* Fills the block with what comes next.  Until the first log is open it may print what is wrong with its format; see
    log_open. */
-void reader_fill(struct reader *reader, struct block *block);
+void read_block(struct reader *reader, struct block *block);
 
 /* Nothing comes behind it. */
-bool block_is_last(const struct block *block);
+bool read_is_last(const struct block *block);
 
 /* ---- blocks.c ---- */
 

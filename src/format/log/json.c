@@ -238,7 +238,7 @@ static bool read_name(struct reader *reader, struct name *name)
 
 static bool read_member(struct reader *reader)
 {
-    struct name name;
+    struct name name = {{NULL, 0}, 0};
     return read_name(reader, &name) && read_value(reader, &name);
 }
 
