@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   HTTP/1.1 and 1.0 (RFC 9112): requests by http_parser, answers.
+   HTTP/1.1 and 1.0 (RFC 9112): requests by http_parser, but for the plain ones (http_plain.c); answers.
 
    http_parser finds the parts of the head and knows Connection and Content-Length; it is stopped where the head ends,
    and the body is what follows.  As distributions build it (HTTP_PARSER_STRICT=0) it lets pass what proxies read in
@@ -298,7 +298,7 @@ static enum http_result more(const struct http_request *request, size_t size, st
     return bad(problem, 431, "expected headers of at most 16 KiB together");
 }
 
-enum http_result http_read(struct slice bytes, struct http_request *request, struct http_problem *problem)
+enum http_result http_read_any(struct slice bytes, struct http_request *request, struct http_problem *problem)
 {
     static const http_parser_settings settings = {.on_url = take_target,
                                                   .on_header_field = take_name,
@@ -319,6 +319,11 @@ enum http_result http_read(struct slice bytes, struct http_request *request, str
     const enum http_result result = read_whole(slice_from(bytes, empty), read + 1, &head, &parser, problem);
     request->size = empty + read + 1 + (result == HTTP_REQUEST ? request->body.size : 0);
     return result;
+}
+
+enum http_result http_read(struct slice bytes, struct http_request *request, struct http_problem *problem)
+{
+    return http_read_plain(bytes, request) ? HTTP_REQUEST : http_read_any(bytes, request, problem);
 }
 
 /* ---- answers ---- */

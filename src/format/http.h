@@ -42,6 +42,10 @@ struct http_problem {
 
 enum http_result http_read(struct slice bytes, struct http_request *request, struct http_problem *problem);
 
+/* The two ways that it has.  A plain request (false: it is none, or not whole) is read by either alike. */
+bool http_read_plain(struct slice bytes, struct http_request *request);
+enum http_result http_read_any(struct slice bytes, struct http_request *request, struct http_problem *problem);
+
 /* Names compare without case.  Empty where there is none; *count, where wanted, is how many there are. */
 struct slice http_header(const struct http_request *request, const char *name, unsigned *count);
 
