@@ -86,19 +86,6 @@ static enum http_result bad(struct http_problem *problem, unsigned status, const
     return HTTP_BAD;
 }
 
-/* Bytes from `at` on, in words of eight, among which there is no control character. */
-static size_t skip_printable(struct slice head, size_t at)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
-    uint64_t word;
-    for (; head.size - at >= sizeof word; at += sizeof word) {
-        memcpy(&word, head.bytes + at, sizeof word);
-        const uint64_t delete = word ^ (ones * 0x7F);
-        if ((((word - ones * ' ') & ~word) | ((delete - ones) & ~delete)) & tops) break;
-    }
-    return at;
-}
-
 /* At a \r or \n. */
 static const char *wrong_end(struct slice head, size_t at)
 {
@@ -113,13 +100,13 @@ static const char *wrong_end(struct slice head, size_t at)
 /* Lines of a whole head end in \r\n, go on in no other line, and have no control characters.  NULL: that is so. */
 static const char *wrong_byte(struct slice head)
 {
-    for (size_t at = skip_printable(head, 0); at < head.size; at++) {
+    for (size_t at = slice_printable(head); at < head.size; at++) {
         const unsigned char byte = (unsigned char)head.bytes[at];
         if ((byte >= ' ' && byte != 0x7F) || byte == '\t') continue;
         if (byte != '\r' && byte != '\n') return "expected headers without control characters";
         const char *wrong = wrong_end(head, at);
         if (wrong != NULL) return wrong;
-        at = skip_printable(head, at + 2) - 1;
+        at += 1 + slice_printable(slice_from(head, at + 2));
     }
     return NULL;
 }

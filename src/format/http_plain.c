@@ -23,20 +23,6 @@ static inline bool is_of_name(char byte)
     return (small >= 'a' && small <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
 }
 
-/* To the first control character from `at` on, or to the end. */
-static const char *skip_printable(const char *at, const char *end)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
-    uint64_t word;
-    for (; (size_t)(end - at) >= sizeof word; at += sizeof word) {
-        memcpy(&word, at, sizeof word);
-        const uint64_t delete = word ^ (ones * 0x7F);
-        if ((((word - ones * ' ') & ~word) | ((delete - ones) & ~delete)) & tops) break;
-    }
-    while (at < end && (unsigned char)*at >= ' ' && *at != 0x7F) at++;
-    return at;
-}
-
 static bool read_length(struct slice value, size_t *size)
 {
     if (value.size == 0 || value.size > LENGTH_DIGITS_MAX) return false;
@@ -109,7 +95,7 @@ static inline const char *read_header(const char *at, const char *end, struct ht
     header->name = slice_between(start, at++);
     while (at < end && *at == ' ') at++;
     start = at;
-    at = skip_printable(at, end);
+    at += slice_printable(slice_between(at, end));
     if (end - at < 2 || memcmp(at, "\r\n", 2) != 0) return NULL;
     const char *last = at;
     while (last > start && last[-1] == ' ') last--;
