@@ -359,21 +359,19 @@ void http_start(struct bytes *out, unsigned status, bool keep_alive)
     bytes_text(out, keep_alive ? "\r\nConnection: keep-alive\r\n" : "\r\nConnection: close\r\n");
 }
 
-void http_add(struct bytes *out, const char *name, struct slice value)
+void http_add_named(struct bytes *out, struct slice name, struct slice value)
 {
-    const struct slice named = slice_of(name);
-    char *at = bytes_room(out, named.size + value.size + 4);
+    char *at = bytes_room(out, name.size + value.size + 4);
     if (at == NULL) return;
-    memcpy(at, named.bytes, named.size);
-    at += named.size;
+    memcpy(at, name.bytes, name.size);
+    at += name.size;
     *at++ = ':';
     *at++ = ' ';
-    for (size_t i = 0; i < value.size; i++, at++) {
-        *at = value.bytes[i];
-        if ((unsigned char)*at < ' ' || *at == 0x7F) *at = ' ';
+    if (value.size != 0) memcpy(at, value.bytes, value.size);
+    for (size_t i = slice_printable(value); i < value.size; i++) {
+        if ((unsigned char)at[i] < ' ' || at[i] == 0x7F) at[i] = ' ';
     }
-    *at++ = '\r';
-    *at = '\n';
+    memcpy(at + value.size, "\r\n", 2);
 }
 
 void http_add_number(struct bytes *out, const char *name, uint64_t value)

@@ -55,7 +55,11 @@ struct slice http_header(const struct http_request *request, const char *name, u
    that would end the line are blanks; then http_body, which ends it.  head_only (HEAD): the length is told, the bytes
    are left out.  type NULL: an answer that has no body at all (204), neither type nor length are told. */
 void http_start(struct bytes *out, unsigned status, bool keep_alive);
-void http_add(struct bytes *out, const char *name, struct slice value);
+void http_add_named(struct bytes *out, struct slice name, struct slice value);
+static inline void http_add(struct bytes *out, const char *name, struct slice value)
+{
+    http_add_named(out, slice_of(name), value);
+}
 void http_add_number(struct bytes *out, const char *name, uint64_t value);
 void http_body(struct bytes *out, const char *type, struct slice body, bool head_only);
 

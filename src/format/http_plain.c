@@ -16,11 +16,11 @@ struct terms {
     size_t body_size;
 };
 
-/* Letters, digits, "-" and "_": other names are rare. */
+/* Letters, digits, "-" and "_", a bit each: other names are rare. */
 static inline bool is_of_name(char byte)
 {
-    const unsigned char small = (unsigned char)(byte | 0x20);
-    return (small >= 'a' && small <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+    static const uint64_t names[4] = {UINT64_C(0x03ff200000000000), UINT64_C(0x07fffffe87fffffe), 0, 0};
+    return names[(unsigned char)byte / 64] >> ((unsigned char)byte % 64) & 1;
 }
 
 static bool read_length(struct slice value, size_t *size)
