@@ -71,13 +71,18 @@ static const char *read_method(struct slice bytes, enum http_method *method)
     return bytes.bytes + (get ? 4 : 5);
 }
 
+static inline bool is_of_target(char byte)
+{
+    return byte > ' ' && byte <= '~' && byte != '#';
+}
+
 /* "/path?query HTTP/1.1\r\n"; returns its end, or NULL. */
 static const char *read_target(const char *at, const char *end, struct http_request *request)
 {
     static const char version[] = " HTTP/1.1\r\n";
     const char *const start = at, *mark = NULL;
     if (*at != '/') return NULL;
-    for (; at < end && *at > ' ' && *at <= '~' && *at != '#'; at++) {
+    for (; at < end && is_of_target(*at); at++) {
         if (*at == '?' && mark == NULL) mark = at;
     }
     if ((size_t)(end - at) < sizeof version - 1 || memcmp(at, version, sizeof version - 1) != 0) return NULL;
