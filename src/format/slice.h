@@ -130,6 +130,11 @@ static inline int slice_hex_number(struct slice slice, unsigned digits)
 /* Reads what bytes_number writes, and nothing else: false where it is no such number, or too large. */
 bool slice_number(struct slice slice, uint64_t *number);
 
+/* How many bytes it begins with that are no control characters; and that are printable ASCII other than " and \, so
+   that a string of JSON has them as they are.  Eight at a time. */
+size_t slice_printable(struct slice slice);
+size_t slice_plain(struct slice slice);
+
 /* Bytes of the character of UTF-8 that it begins with; 0: it begins with none. */
 size_t slice_character(struct slice slice);
 
