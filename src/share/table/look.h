@@ -33,11 +33,11 @@ static inline bool table_part_is_in_use(const struct table_part *part)
     return part != NULL && atom_load_full(part->in_use) != 0;
 }
 
-/* The places for a key: the newest area and its part. */
-static inline struct table_homes table_homes_of(const struct table *table, const struct table_part *part)
+/* The places for a key: its area and its part. */
+static inline struct table_homes table_homes_of(const struct table *table, uint64_t hash, const struct table_part *part)
 {
     const bool both = table_part_is_in_use(part);
-    return (struct table_homes){{&table->area[table->count - 1], both ? &part->area : NULL}, both ? TABLE_HOMES : 1};
+    return (struct table_homes){{table_area_of(table, hash), both ? &part->area : NULL}, both ? TABLE_HOMES : 1};
 }
 
 static inline struct table_homes table_one_home(const struct table_area *area)
