@@ -93,7 +93,8 @@ void keyed_map_more(weir_table *table)
         }
         /* If the header is no longer valid, or there is no room, this process goes on with what it has. */
         atom_store(&table->own_newest, table->view.areas);
-        keyed_show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, known->first);
+        /* Grown beside, keys of all areas have another one now. */
+        keyed_show_areas(table, mapped ? region_newest(table->header) : &table->own_newest, keyed_first_area(known));
     }
     host_unlock(&table->mutex);
 }

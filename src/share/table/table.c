@@ -558,6 +558,15 @@ static bool knows_all(struct table_call *call)
     return !outgrown(call->table);
 }
 
+/* The slot of a key that has moved, with the time that was read before this looks for a mark: newcomers owe nothing for
+   it, unless those beside it may not be lowered. */
+static void leave_slot(const struct table_area *area, struct table_slot *slot, uint64_t time, uint64_t now)
+{
+    const struct table_bucket *bucket = &area->bucket[(slot - area->bucket[0].slot) / TABLE_SLOTS];
+    const bool fixed = table_bucket_holds_displaced(bucket, now);
+    atom_swap(&slot->time, &time, table_next_lap(fixed ? time : table_fresh_time(time, now)));
+}
+
 /* A thread that finds a tentative slot of its key commits or frees it. */
 static void settle_claim(const struct table_call *call, const struct table_look *found, int own)
 {
@@ -574,8 +583,7 @@ static void settle_claim(const struct table_call *call, const struct table_look 
     if (owed > table_ahead(time, now) && !atom_swap(&look.slot[own]->time, &time, table_time(time, now, owed))) return;
     if (!atom_swap(&look.slot[own]->owner, &look.owner[own], look.owner[own] & ~(uint64_t)TABLE_TENTATIVE)) return;
     for (int i = 0; i < TABLE_AREAS_MAX; i++) {
-        uint64_t moved = past.time[i];
-        if (past.slot[i] != NULL) free_slot(past.slot[i], &moved);
+        if (past.slot[i] != NULL) leave_slot(&call->table->area[i], past.slot[i], past.time[i], now);
     }
 }
 
