@@ -368,10 +368,10 @@ static struct table_bucket *other_bucket(const struct table_area *area, const st
     return &area->bucket[place - half >= stride ? place - half - stride : place - stride];
 }
 
-/* A bucket for a key that has another area now, whose slot was found in this bucket; NULL: unknown.  The tag has the
+/* A bucket, by its choice, of a key that has another area now and was found in this bucket; NULL: unknown.  The tag has the
    lower bits of what chooses the bucket, and the place has the upper ones: all of them, from 2^16 buckets on. */
 static struct table_bucket *bucket_at_home(const struct table_area *home, const struct table_area *area,
-                                           const struct table_bucket *bucket, uint64_t tag)
+                                           const struct table_bucket *bucket, uint64_t tag, int choice)
 {
     const uint64_t half = area->half, step = UINT64_C(1) << (TABLE_TAG_BITS - 32), stride = table_stride(area, tag);
     uint64_t place = (uint64_t)(bucket - area->bucket);
@@ -379,17 +379,18 @@ static struct table_bucket *bucket_at_home(const struct table_area *home, const 
     const uint64_t from = ((place << 32) + half - 1) / half, to = (((place + 1) << 32) + half - 1) / half;
     const uint64_t lowest = from + ((tag >> 32) - from) % step, highest = lowest + (to - 1 - lowest) / step * step;
     if (lowest >= to) return NULL;
-    struct table_bucket *known = table_bucket_of(home, lowest << 32 | (tag & UINT32_MAX), 0);
-    return known == table_bucket_of(home, highest << 32 | (tag & UINT32_MAX), 0) ? known : NULL;
+    struct table_bucket *known = table_bucket_of(home, lowest << 32 | (tag & UINT32_MAX), choice);
+    return known == table_bucket_of(home, highest << 32 | (tag & UINT32_MAX), choice) ? known : NULL;
 }
 
-/* Where else a key of this area may be.  One that has another area now goes there, and never elsewhere in this one:
+/* Where else a key of this area may be, by the other choice; it has one for each, or NULL.  One that has another area now goes there, and never elsewhere in this one:
    who looks for the last of them (table_strangers) would miss it. */
 static struct table_bucket *bucket_elsewhere(const struct table_call *call, int home, const struct table_bucket *bucket,
-                                             uint64_t tag)
+                                             uint64_t tag, int choice)
 {
     const struct table_area *area = call->homes.area[home], *own = &call->table->area[table_home(call->table, tag)];
-    return home > 0 || own == area ? other_bucket(area, bucket, tag) : bucket_at_home(own, area, bucket, tag);
+    if (home == 0 && own != area) return bucket_at_home(own, area, bucket, tag, choice);
+    return choice == 0 ? other_bucket(area, bucket, tag) : NULL;
 }
 
 /* How many slots are idle and not being claimed, one of them in *shift.  None if this key has a slot here already, left
@@ -425,18 +426,21 @@ static bool find_shift(const struct table_call *call, const struct table_look *l
     const size_t first = (size_t)home * TABLE_LOOK_SLOTS;
     const uint64_t now = call->question->now, hash = call->question->hash, *owner = look->owner + first;
     struct table_bucket *own[TABLE_CHOICES] = {table_bucket_of(area, hash, 0), table_bucket_of(area, hash, 1)},
-                        *other[TABLE_LOOK_SLOTS];
+                        *other[TABLE_CHOICES * TABLE_LOOK_SLOTS];
     const bool fixed[TABLE_CHOICES] = {table_bucket_holds_displaced(own[0], now),
                                        table_bucket_holds_displaced(own[1], now)};
-    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
-        other[i] = bucket_elsewhere(call, home, own[i / TABLE_SLOTS], owner[i] >> TABLE_TAG_SHIFT);
+    for (int i = 0; i < TABLE_CHOICES * TABLE_LOOK_SLOTS; i++) {
+        const int slot = i % TABLE_LOOK_SLOTS;
+        other[i] = bucket_elsewhere(call, home, own[slot / TABLE_SLOTS], owner[slot] >> TABLE_TAG_SHIFT,
+                                    i / TABLE_LOOK_SLOTS);
         if (other[i] != NULL) atom_prefetch(other[i]);
     }
     int most_room = 0;
-    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
-        if (fixed[i / TABLE_SLOTS] || table_is_tentative(owner[i]) || other[i] == NULL) continue;
-        struct table_shift shift = {.from = (int)first + i, .moves = is_outside(area, other[i])};
-        const int room = table_room_for(owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
+    for (int i = 0; i < TABLE_CHOICES * TABLE_LOOK_SLOTS; i++) {
+        const int slot = i % TABLE_LOOK_SLOTS;
+        if (fixed[slot / TABLE_SLOTS] || table_is_tentative(owner[slot]) || other[i] == NULL) continue;
+        struct table_shift shift = {.from = (int)first + slot, .moves = is_outside(area, other[i])};
+        const int room = table_room_for(owner[slot] >> TABLE_TAG_SHIFT, other[i], now, &shift);
         if (room <= most_room) continue;
         most_room = room;
         *best = shift;
