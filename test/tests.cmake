@@ -30,8 +30,8 @@ endif()
 
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
-    extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plain plan quota_text
+    extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow keyed_one leaky lease
+    lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps num plain plan quota_text
     recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle timeline top tsc warmup
     wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)

@@ -2,7 +2,7 @@
    The areas of a table: their sizes, which of them this process has mapped, and growing.
 
    The list of areas is replaced as a whole, so that no thread reads half of it, and the previous lists stay, since a
-   thread may still be reading them.  Nothing in the file is ever made smaller. */
+   thread may still be reading them.  Nothing in the file that was ever used is cut off. */
 #include "api/table/keyed.h"
 #include "core/num.h"
 
@@ -160,7 +160,7 @@ static int add_space(struct host_region *region, const struct growth *growth, vo
 }
 
 /* [under the mutex and the file's lock, the space being there] */
-static int publish(weir_table *table, const struct growth *growth, uint64_t size, void *memory, weir_error *error)
+static int publish_area(weir_table *table, const struct growth *growth, uint64_t size, void *memory, weir_error *error)
 {
     table->region.size = size;
     if (!region_add_area(table->header, &table->view, growth->bytes)) {
@@ -188,7 +188,7 @@ static int grow_some(weir_table *table, uint64_t wanted, bool *grown, weir_error
     *grown = region.size >= growth.offset + growth.bytes;
     if (!*grown) return 0;
     host_lock(&table->mutex);
-    failed = publish(table, &growth, region.size, memory, error);
+    failed = publish_area(table, &growth, region.size, memory, error);
     host_unlock(&table->mutex);
     return failed;
 }
