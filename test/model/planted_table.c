@@ -93,7 +93,8 @@ static void commit(const struct planted *planted, const struct table_area *area,
 {
     const uint64_t now = planted->question->now;
     struct place past = {0};
-    const bool moves = table_home(planted->table, planted->tag) > 0 && find(planted, &planted->table->area[0], true, &past);
+    const bool moves =
+        table_home(planted->table, planted->tag) > 0 && find(planted, &planted->table->area[0], true, &past);
     const uint64_t owed = moves ? table_ahead(past.time, now) : 0;
     if (!alone(planted, area, own)) return;
     if (owed > table_ahead(own->time, now) &&

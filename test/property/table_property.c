@@ -53,8 +53,8 @@ static void begin(struct prop *prop, struct subject *subject)
     for (int i = 0; i < AREAS; i++)
         subject->table.area[i] =
             (struct table_area){.bucket = subject->memory[i], .half = 1 + prop_pick(prop, HALF_MAX)};
-    subject->part = (struct table_part){.area = {.bucket = subject->memory[AREAS], .half = prop_pick(prop, HALF_MAX + 1)},
-                                        .in_use = &subject->in_use};
+    subject->part = (struct table_part){
+        .area = {.bucket = subject->memory[AREAS], .half = prop_pick(prop, HALF_MAX + 1)}, .in_use = &subject->in_use};
     subject->beside = prop_chance(prop, 2);
     table_divide(&subject->table, subject->beside);
     subject->stale = subject->table;
@@ -166,7 +166,8 @@ static void check_full(struct prop *prop, const struct subject *subject, const s
         const struct table_slot *slot = &area->bucket[bucket].slot[i % TABLE_SLOTS];
         const uint64_t tag = slot->owner.value >> TABLE_TAG_SHIFT;
         const bool stranger = area != &subject->part.area && area != &table[table_home(&subject->table, tag)];
-        prop_check(prop, stranger || !has_room_beside(subject, area, bucket, tag), "full, but slot %d could be shifted", i);
+        prop_check(prop, stranger || !has_room_beside(subject, area, bucket, tag), "full, but slot %d could be shifted",
+                   i);
     }
 }
 
@@ -319,8 +320,7 @@ static void grow(struct prop *prop, struct subject *subject)
     prop_note(prop, "%" PRIu64 ": one more area", subject->now);
     subject->stale = subject->table;
     bool knows[KEYS];
-    for (int i = 0; i < KEYS; i++)
-        knows[i] = has_slot_in(subject, table_area_of(&subject->table, subject->hash[i]), i);
+    for (int i = 0; i < KEYS; i++) knows[i] = has_slot_in(subject, table_area_of(&subject->table, subject->hash[i]), i);
     subject->newest.value = ++subject->table.count;
     table_divide(&subject->table, subject->beside);
     subject->table.first = first_of(&subject->table); /* again there are keys that have another area now */

@@ -45,8 +45,8 @@ void keyed_show_areas(weir_table *table, struct atom *newest, unsigned first)
     while (shown->count < table->view.areas && table->mapped[shown->count] != NULL) {
         const uint64_t here = table->view.area[shown->count].bytes;
         bytes = (table->view.shape.beside ? bytes : 0) + here;
-        shown->area[shown->count] = (struct table_area){.bucket = table->mapped[shown->count],
-                                                        .half = here / sizeof(struct table_bucket) / 2};
+        shown->area[shown->count] =
+            (struct table_area){.bucket = table->mapped[shown->count], .half = here / sizeof(struct table_bucket) / 2};
         shown->count++;
     }
     table_divide(shown, table->view.shape.beside);

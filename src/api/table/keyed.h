@@ -34,7 +34,8 @@
 enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
 #define KEYED_WAIT_NS UINT64_C(50000000)        /* for the lock of a stripe, unless the options say otherwise */
 #define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the lock that a file is opened under */
-#define KEYED_BESIDE_FROM (UINT64_C(1) << 23)   /* bytes: a table no smaller grows beside, so that 2^16 buckets in each
+#define KEYED_BESIDE_FROM                                                                                              \
+    (UINT64_C(1) << 23) /* bytes: a table no smaller grows beside, so that 2^16 buckets in each
                                                    half tell the whole hash of a key that is in one of them */
 enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
@@ -90,8 +91,8 @@ struct weir_table {
     struct atom kept_ns;       /* when the time was last noted for the next boot */
     struct atom forks;         /* forks of the process when the file was opened: wide slots, see wide.c */
     struct atom stripe[WIDE_LOCKS];
-    uint64_t wait_ns;        /* the longest wait for a lock */
-    struct atom stuck;       /* how often a lock could not be had */
+    uint64_t wait_ns;          /* the longest wait for a lock */
+    struct atom stuck;         /* how often a lock could not be had */
     struct host_mutex mutex;   /* held while mapping */
     struct host_mutex growing; /* held while growing, for long */
     struct host_region region;

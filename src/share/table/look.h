@@ -57,6 +57,16 @@ static inline struct table_bucket *table_bucket_of(const struct table_area *area
     return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
 }
 
+/* ---- area.c ---- */
+
+/* The key of this tag was found in this bucket: the other one that it may be in. */
+struct table_bucket *table_other_bucket(const struct table_area *area, const struct table_bucket *bucket, uint64_t tag);
+
+/* The same for a key that has another area now: its bucket there, by its choice.  NULL: unknown.  The tag has the lower
+   bits of what chooses the bucket, and the place the upper ones: all of them, from 2^16 buckets on. */
+struct table_bucket *table_bucket_at_home(const struct table_area *home, const struct table_area *area,
+                                          const struct table_bucket *bucket, uint64_t tag, int choice);
+
 /* Counted through all homes. */
 static inline struct table_bucket *table_bucket_in(const struct table_homes *homes, uint64_t hash, int bucket)
 {

@@ -72,8 +72,8 @@ enum {
 /* The content of an area is part of the format: the words of a slot, and for wide slots struct rule, the words of each
    algorithm and the hash of a key.  The next version of any kind is 5, so that a number has one meaning. */
 enum {
-    VERSION_SLOTS = 1,  /* grows in place */
-    VERSION_WIDE = 2,   /* 1: with space for 16 plans */
+    VERSION_SLOTS = 1, /* grows in place */
+    VERSION_WIDE = 2,  /* 1: with space for 16 plans */
     VERSION_PARTS = 3,
     VERSION_BESIDE = 4, /* 16-byte slots that grow beside */
     VERSIONS = 4
@@ -379,7 +379,8 @@ static uint64_t format_of(const struct region_shape *shape)
 
 struct region_format region_read_format(const void *memory)
 {
-    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), known = format_of(&(struct region_shape){.kind = REGION_SLOTS});
+    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)),
+                   known = format_of(&(struct region_shape){.kind = REGION_SLOTS});
     struct region_format told = {.other_order = format >> 32 != known >> 32};
     struct region_shape shape;
     told.other_words = !told.other_order && (format >> 16 & UINT16_MAX) != (known >> 16 & UINT16_MAX);
@@ -453,8 +454,8 @@ enum region_answer region_read_more(const void *memory, uint64_t size, struct re
     struct region_view copy;
     const enum region_answer answer = region_read(memory, size, &copy);
     if (answer != REGION_SOUND) return answer;
-    if (copy.shape.kind != view->shape.kind || copy.shape.beside != view->shape.beside || !region_same_shape(&copy.shape, &view->shape) ||
-        copy.areas < view->areas)
+    if (copy.shape.kind != view->shape.kind || copy.shape.beside != view->shape.beside ||
+        !region_same_shape(&copy.shape, &view->shape) || copy.areas < view->areas)
         return REGION_DAMAGED;
     if (memcmp(copy.area, view->area, view->areas * sizeof *copy.area) != 0) return REGION_DAMAGED;
     *view = copy;

@@ -361,36 +361,14 @@ struct table_shift {
     bool moves;
 };
 
-static struct table_bucket *other_bucket(const struct table_area *area, const struct table_bucket *bucket, uint64_t tag)
-{
-    const uint64_t half = area->half, place = (uint64_t)(bucket - area->bucket), stride = table_stride(area, tag);
-    if (place < half) return &area->bucket[place + stride < half ? place + stride + half : place + stride];
-    return &area->bucket[place - half >= stride ? place - half - stride : place - stride];
-}
-
-/* A bucket, by its choice, of a key that has another area now and was found in this bucket; NULL: unknown.  The tag has the
-   lower bits of what chooses the bucket, and the place has the upper ones: all of them, from 2^16 buckets on. */
-static struct table_bucket *bucket_at_home(const struct table_area *home, const struct table_area *area,
-                                           const struct table_bucket *bucket, uint64_t tag, int choice)
-{
-    const uint64_t half = area->half, step = UINT64_C(1) << (TABLE_TAG_BITS - 32), stride = table_stride(area, tag);
-    uint64_t place = (uint64_t)(bucket - area->bucket);
-    if (place >= half) place = place - half >= stride ? place - half - stride : place - stride;
-    const uint64_t from = ((place << 32) + half - 1) / half, to = (((place + 1) << 32) + half - 1) / half;
-    const uint64_t lowest = from + ((tag >> 32) - from) % step, highest = lowest + (to - 1 - lowest) / step * step;
-    if (lowest >= to) return NULL;
-    struct table_bucket *known = table_bucket_of(home, lowest << 32 | (tag & UINT32_MAX), choice);
-    return known == table_bucket_of(home, highest << 32 | (tag & UINT32_MAX), choice) ? known : NULL;
-}
-
 /* Where else a key of this area may be, by the other choice; it has one for each, or NULL.  One that has another area now goes there, and never elsewhere in this one:
    who looks for the last of them (table_strangers) would miss it. */
 static struct table_bucket *bucket_elsewhere(const struct table_call *call, int home, const struct table_bucket *bucket,
                                              uint64_t tag, int choice)
 {
     const struct table_area *area = call->homes.area[home], *own = &call->table->area[table_home(call->table, tag)];
-    if (home == 0 && own != area) return bucket_at_home(own, area, bucket, tag, choice);
-    return choice == 0 ? other_bucket(area, bucket, tag) : NULL;
+    if (home == 0 && own != area) return table_bucket_at_home(own, area, bucket, tag, choice);
+    return choice == 0 ? table_other_bucket(area, bucket, tag) : NULL;
 }
 
 /* How many slots are idle and not being claimed, one of them in *shift.  None if this key has a slot here already, left
@@ -431,8 +409,8 @@ static bool find_shift(const struct table_call *call, const struct table_look *l
                                        table_bucket_holds_displaced(own[1], now)};
     for (int i = 0; i < TABLE_CHOICES * TABLE_LOOK_SLOTS; i++) {
         const int slot = i % TABLE_LOOK_SLOTS;
-        other[i] = bucket_elsewhere(call, home, own[slot / TABLE_SLOTS], owner[slot] >> TABLE_TAG_SHIFT,
-                                    i / TABLE_LOOK_SLOTS);
+        other[i] =
+            bucket_elsewhere(call, home, own[slot / TABLE_SLOTS], owner[slot] >> TABLE_TAG_SHIFT, i / TABLE_LOOK_SLOTS);
         if (other[i] != NULL) atom_prefetch(other[i]);
     }
     int most_room = 0;

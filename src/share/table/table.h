@@ -32,7 +32,6 @@ _Static_assert(sizeof(struct table_bucket) == 64, "a bucket is a line");
 struct table_area {
     struct table_bucket *bucket;
     uint64_t half;
-    uint64_t share; /* of 2^32: its part of all areas up to this one */
 };
 
 /* An area of one limit's own.  in_use: 1, for ever, once a key found no room elsewhere; until then the part is not
@@ -50,6 +49,8 @@ struct table {
     struct atom *newest; /* in the shared memory: the number of areas */
     struct table_area area[TABLE_AREAS_MAX];
     unsigned first, home, count;
+    struct table_area all;           /* a copy of the area that has all keys; half 0: they are divided */
+    uint64_t share[TABLE_AREAS_MAX]; /* of 2^32: an area's part of all areas up to it */
     enum table_when_full when_full;
     uint64_t longest; /* units: no limit here is further ahead of now; below 2^53 */
 };
@@ -198,43 +199,32 @@ static inline uint64_t table_second_choice(const struct table_area *area, uint64
     return place < area->half ? area->half + place : place;
 }
 
-/* A number below 2^32 for each tag and area, independent of the place. */
-static inline uint64_t table_draw(uint64_t tag, unsigned area)
-{
-    const uint64_t mixed = (tag ^ (uint64_t)area << TABLE_TAG_BITS) * UINT64_C(0xd6e8feb86659fd93);
-    return ((mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
-}
-
 /* The number of this key's area.  Each new area draws its share of the keys of all earlier ones, so a key moves only to
    the newest. */
-static ATOM_INLINE unsigned table_home(const struct table *table, uint64_t tag)
-{
-    unsigned area = table->count - 1;
-    while (area > table->home && table_draw(tag, area) >= table->area[area].share) area--;
-    return area;
-}
+unsigned table_home(const struct table *table, uint64_t tag) __attribute__((pure));
+
+/* A number below 2^32 for each tag and area, independent of the place. */
+uint64_t table_draw(uint64_t tag, unsigned area);
 
 /* [when its areas are known] beside: each has its share of the keys; otherwise the last has them all. */
-static inline void table_divide(struct table *table, bool beside)
-{
-    uint64_t all = 0;
-    table->home = beside ? 0 : table->count - 1;
-    for (unsigned i = 0; i < table->count; i++) {
-        all += table->area[i].half;
-        table->area[i].share = (table->area[i].half << 31) / all << 1;
-    }
-}
+void table_divide(struct table *table, bool beside);
 
-static ATOM_INLINE const struct table_area *table_area_of(const struct table *table, uint64_t hash)
+static inline const struct table_area *table_area_of(const struct table *table, uint64_t hash)
 {
     return &table->area[table_home(table, table_tag(hash))];
 }
 
+/* The same, a copy, for the fast path: in most tables all keys have one area. */
+static ATOM_INLINE struct table_area table_area_at_once(const struct table *table, uint64_t hash)
+{
+    return table->all.half != 0 ? table->all : *table_area_of(table, hash);
+}
+
 static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 {
-    const struct table_area *area = table_area_of(table, hash);
-    atom_prefetch(&area->bucket[table_first_choice(area, hash)]);
-    atom_prefetch(&area->bucket[table_second_choice(area, hash)]);
+    const struct table_area area = table_area_at_once(table, hash);
+    atom_prefetch(&area.bucket[table_first_choice(&area, hash)]);
+    atom_prefetch(&area.bucket[table_second_choice(&area, hash)]);
 }
 
 /* ---- the call that finds its slot ---- */
@@ -275,20 +265,20 @@ static ATOM_INLINE void table_find_blindly(struct table_bucket *bucket, uint64_t
 /* The place of this hash in its area. */
 static inline struct table_place table_seek(const struct table *table, uint64_t hash)
 {
-    const struct table_area *area = table_area_of(table, hash);
-    const struct table_place place = table_find(&area->bucket[table_first_choice(area, hash)], table_tag(hash));
+    const struct table_area area = table_area_at_once(table, hash);
+    const struct table_place place = table_find(&area.bucket[table_first_choice(&area, hash)], table_tag(hash));
     if (place.slot != NULL) return place;
-    return table_find(&area->bucket[table_second_choice(area, hash)], table_tag(hash));
+    return table_find(&area.bucket[table_second_choice(&area, hash)], table_tag(hash));
 }
 
 /* The same, but faster once both lines are in the cache: it reads all eight slots, because a processor cannot predict
    which one it is, and a misprediction takes longer. */
 static ATOM_INLINE struct table_place table_seek_fetched(const struct table *table, uint64_t hash)
 {
-    const struct table_area *area = table_area_of(table, hash);
+    const struct table_area area = table_area_at_once(table, hash);
     struct table_place place = {NULL, 0};
-    table_find_blindly(&area->bucket[table_second_choice(area, hash)], table_tag(hash), &place);
-    table_find_blindly(&area->bucket[table_first_choice(area, hash)], table_tag(hash), &place);
+    table_find_blindly(&area.bucket[table_second_choice(&area, hash)], table_tag(hash), &place);
+    table_find_blindly(&area.bucket[table_first_choice(&area, hash)], table_tag(hash), &place);
     return place;
 }
 
