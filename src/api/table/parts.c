@@ -158,6 +158,7 @@ static struct region_shape parts_shape(const weir_table *table)
 {
     struct region_shape shape = table->view.shape;
     shape.kind = REGION_PARTS;
+    shape.beside = false;
     return shape;
 }
 

@@ -148,18 +148,25 @@ static bool read_record(const void *memory, unsigned word, uint64_t words[], uns
 
 /* ---- what is written once ---- */
 
+/* How it grows is said by the version alone, and a changed version is noticed. */
+static uint64_t once_salt(const struct region_shape *shape)
+{
+    return shape->beside ? WORD_ONCE << 1 : WORD_ONCE;
+}
+
 static void write_shape(void *memory, const struct region_shape *shape)
 {
     const uint64_t words[ONCE_WORDS] = {(uint64_t)shape->kind << 32 | (uint32_t)shape->unit,
                                         (uint64_t)shape->when_full << 32 | shape->slot_bytes, shape->secret.word[0],
                                         shape->secret.word[1]};
-    write_record(memory, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE);
+    write_record(memory, WORD_ONCE, words, ONCE_WORDS, once_salt(shape));
 }
 
+/* shape->beside is known. */
 static bool read_shape(const void *memory, struct region_shape *shape)
 {
     uint64_t words[ONCE_WORDS];
-    if (!read_record(memory, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE)) return false;
+    if (!read_record(memory, WORD_ONCE, words, ONCE_WORDS, once_salt(shape))) return false;
     const uint64_t kind = words[0] >> 32;
     const uint32_t unit = (uint32_t)words[0] + REGION_UNIT_MAX;
     if (kind < REGION_SLOTS || kind > REGION_PARTS || unit > 2 * REGION_UNIT_MAX) return false;
@@ -382,11 +389,12 @@ struct region_format region_read_format(const void *memory)
     const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)),
                    known = format_of(&(struct region_shape){.kind = REGION_SLOTS});
     struct region_format told = {.other_order = format >> 32 != known >> 32};
-    struct region_shape shape;
+    struct region_shape shape = {.beside = false}, beside = {.beside = true};
     told.other_words = !told.other_order && (format >> 16 & UINT16_MAX) != (known >> 16 & UINT16_MAX);
     if (told.other_order || told.other_words) return told;
     told.version = (unsigned)(format & UINT16_MAX);
-    if (!read_shape(memory, &shape)) return told;
+    if (read_shape(memory, &beside)) shape = beside;
+    else if (!read_shape(memory, &shape)) return told;
     told.kind = shape.kind;
     shape.beside = true;
     told.reads = (unsigned)(format_of(&shape) & UINT16_MAX);
@@ -434,8 +442,8 @@ enum region_answer region_read(const void *memory, uint64_t size, struct region_
     const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), version = format & UINT16_MAX;
     copy.shape.kind = REGION_SLOTS;
     if ((format ^ format_of(&copy.shape)) > UINT16_MAX || version == 0 || version > VERSIONS) return REGION_VERSION;
-    if (!read_shape(memory, &copy.shape)) return REGION_DAMAGED;
     copy.shape.beside = version == VERSION_BESIDE;
+    if (!read_shape(memory, &copy.shape)) return REGION_DAMAGED;
     if (format != format_of(&copy.shape)) return REGION_VERSION;
     if (!read_areas(memory, size, &copy)) return REGION_DAMAGED;
     if (!read_boot(memory, &boot)) return REGION_DAMAGED;

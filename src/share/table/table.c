@@ -62,19 +62,17 @@
    lower a time after.  So before a marked slot is committed, the other three times are raised, if only by one unit,
    which makes that thread's swap fail; and to at least the debt of the displaced key.
 
-   Areas: a table grows by another area behind the last.  Large ones grow beside: the new area is as large as what is
-   added, and each key has one of the areas, by a draw of its tag; so nothing is copied at once, no memory is needed
-   twice, and none is left over.  Small ones grow in place: all keys move to the new area, which is larger.  A key that
-   has no slot in its area starts with the debt of its slot in an earlier area, and that slot is freed only when the new
-   one is committed.  Earlier areas are read from the oldest on, since keys move that way, and before its own is read for
-   the last time, so a thread that finds the old slot gone finds the new one.  A thread that has not noticed the new area goes on charging
+   Areas: a table grows by another area behind the last (area.c: which keys get it).  A key that has no slot in its area
+   starts with the debt of its slot in an earlier area, and that slot is freed only when the new one is committed.
+   Earlier areas are read from the oldest on, since keys move that way, and before its own is read for the last time, so
+   a thread that finds the old slot gone finds the new one.  A thread that has not noticed the new area goes on charging
    the old one.  So after every charge it reads the number of areas, and if there are more than it knows of, the call is
    not admitted.  Its swap and then that read, against the new number and then the other thread's read of the old slot:
    this needs one total order of all four (the calls named full; the other thread's is the fence after its claim).
 
-   A stranger, a key that has not been called since its area is another one, gives way to a newcomer: it is shifted to
-   its own area, as above but for the commit.  The key may be there already, committed by a thread that died before it
-   freed the old slot, and in a part that only its calls know; so the copy stays tentative for its next call to settle.
+   A stranger, a key that was not called since it got another area, gives way to a newcomer: it is shifted to its own
+   area, as above but for the commit.  It may be there already, committed by a thread that died before it freed the old
+   slot, or in a part that only its calls know; so the copy stays tentative until its next call settles it.
 
    Parts: a limit may have an area of its own besides, its part, which other limits' keys do not fill.  A key may then
    be in any of sixteen slots, and everything works as with eight: a new key goes to the newest area if there is room,
@@ -361,8 +359,8 @@ struct table_shift {
     bool moves;
 };
 
-/* Where else a key of this area may be, by the other choice; it has one for each, or NULL.  One that has another area now goes there, and never elsewhere in this one:
-   who looks for the last of them (table_strangers) would miss it. */
+/* Where else a key of this area may be.  A stranger goes to its own area, by either choice, and never elsewhere in this
+   one: who looks for the last of them (table_strangers) would miss it. */
 static struct table_bucket *bucket_elsewhere(const struct table_call *call, int home, const struct table_bucket *bucket,
                                              uint64_t tag, int choice)
 {
@@ -391,11 +389,6 @@ static int table_room_for(uint64_t tag, struct table_bucket *bucket, uint64_t no
     return room;
 }
 
-static bool is_outside(const struct table_area *area, const struct table_bucket *bucket)
-{
-    return bucket < area->bucket || bucket >= area->bucket + 2 * area->half;
-}
-
 /* For a home whose eight slots are all live: the key that has most room elsewhere, but none from a bucket whose times
    may not be lowered.  Those times were read before this looks for a mark. */
 static bool find_shift(const struct table_call *call, const struct table_look *look, int home, struct table_shift *best)
@@ -417,7 +410,9 @@ static bool find_shift(const struct table_call *call, const struct table_look *l
     for (int i = 0; i < TABLE_CHOICES * TABLE_LOOK_SLOTS; i++) {
         const int slot = i % TABLE_LOOK_SLOTS;
         if (fixed[slot / TABLE_SLOTS] || table_is_tentative(owner[slot]) || other[i] == NULL) continue;
-        struct table_shift shift = {.from = (int)first + slot, .moves = is_outside(area, other[i])};
+        const bool moves =
+            home == 0 && &call->table->area[table_home(call->table, owner[slot] >> TABLE_TAG_SHIFT)] != area;
+        struct table_shift shift = {.from = (int)first + slot, .moves = moves};
         const int room = table_room_for(owner[slot] >> TABLE_TAG_SHIFT, other[i], now, &shift);
         if (room <= most_room) continue;
         most_room = room;
