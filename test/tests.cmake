@@ -30,11 +30,11 @@ if(WEIR_FUZZ)
 endif()
 
 # ---- unit: one file of the sources, or one idea ----
-weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
-    extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plain plan quota_text
-    recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle timeline top tsc warmup
-    wide write arguments)
+weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect
+    directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow keyed_one
+    leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps num
+    plain plan quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle
+    timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)
