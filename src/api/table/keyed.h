@@ -20,7 +20,7 @@
 #include "host/thread.h"
 #include "plan/plan.h"
 #include "share/ask.h"
-#include "share/hash.h"
+#include "share/hash_lanes.h"
 #include "share/table/region.h"
 #include "share/table/table.h"
 #include "share/table/top.h"
@@ -64,6 +64,7 @@ struct weir_table {
     weir_clock clock;
     int unit; /* a unit is 2^-unit ns */
     struct secret secret;
+    enum hash_lanes lanes; /* for keys that are hashed together */
     uint64_t offset_ns;   /* CLOCK_MONOTONIC + this = the time in there */
     int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's; 0 without a file, which no other namespace sees */
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */
@@ -117,10 +118,15 @@ static inline struct keyed_part *keyed_part_of(const weir_table *table, const st
     return number < atom_load_acquire(&table->parts) ? table->part[number] : NULL;
 }
 
+static inline uint64_t keyed_salt(uint32_t change, uint64_t limit)
+{
+    return (uint64_t)change << 32 | limit;
+}
+
 /* The identity of a key for one limit, another one after each change of its rule. */
 static inline uint64_t keyed_identity(const weir_table *table, weir_key key, uint32_t change, uint64_t limit)
 {
-    return hash_key(&table->secret, key.bytes, key.size, (uint64_t)change << 32 | limit);
+    return hash_key(&table->secret, key.bytes, key.size, keyed_salt(change, limit));
 }
 
 static inline const struct table_part *keyed_slots_part(const weir_table *table, const struct plan *plan)

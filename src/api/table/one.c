@@ -9,6 +9,7 @@
 #include "api/table/keyed.h"
 
 #include "core/num.h"
+#include "share/hash_lanes.h"
 
 enum { BATCH = 32 };
 
@@ -106,11 +107,12 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
 static void prefetch_some(const weir_table *table, const weir_ask *asks, size_t count, uint64_t hash[])
 {
     const struct table *slots = keyed_slots(table);
+    struct hash_message message[BATCH];
     for (size_t i = 0; i < count; i++) {
-        const struct plan *plan = plan_inside_const(asks[i].plan);
-        const bool one = keyed_is_one(table, plan);
-        hash[i] = one ? keyed_identity(table, asks[i].key, plan->change, 0) : 0;
+        const uint64_t salt = keyed_salt(plan_inside_const(asks[i].plan)->change, 0);
+        message[i] = (struct hash_message){asks[i].key.bytes, asks[i].key.size, salt};
     }
+    hash_keys(&table->secret, message, count, hash);
     for (size_t i = 0; i < count; i++) table_prefetch(slots, hash[i]);
 }
 
