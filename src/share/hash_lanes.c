@@ -102,7 +102,7 @@ IN_LANES void keep_lanes(struct sip_lanes *sip, const struct sip_lanes *before, 
 }
 
 /* The four messages in column `at`. */
-IN_LANES void hash_lanes(const struct secret *secret, const struct columns *columns, size_t at, uint64_t hash[])
+IN_LANES void hash_four(const struct secret *secret, const struct columns *columns, size_t at, uint64_t hash[])
 {
     const struct sip begin = sip_begin(secret);
     const words4 none = {0};
@@ -123,14 +123,14 @@ IN_LANES void hash_lanes(const struct secret *secret, const struct columns *colu
 __attribute__((target("avx2"))) static void hash_by_avx2(const struct secret *secret, const struct columns *columns,
                                                          size_t count, uint64_t hash[])
 {
-    for (size_t i = 0; i < count; i += LANES) hash_lanes(secret, columns, i / LANES, hash + i);
+    for (size_t i = 0; i < count; i += LANES) hash_four(secret, columns, i / LANES, hash + i);
 }
 
 __attribute__((target("avx512vl"))) static void hash_by_avx512(const struct secret *secret,
                                                                const struct columns *columns, size_t count,
                                                                uint64_t hash[])
 {
-    for (size_t i = 0; i < count; i += LANES) hash_lanes(secret, columns, i / LANES, hash + i);
+    for (size_t i = 0; i < count; i += LANES) hash_four(secret, columns, i / LANES, hash + i);
 }
 
 /* How many of them are hashed. */

@@ -9,7 +9,6 @@
 #include "api/table/keyed.h"
 
 #include "core/num.h"
-#include "share/hash_lanes.h"
 
 enum { BATCH = 32 };
 
@@ -17,25 +16,25 @@ enum { BATCH = 32 };
 struct common {
     const struct plan *plan;
     struct slot_rule rule;
-    uint64_t inverse;  /* 2^64 / interval, or one less */
-    uint64_t cost_max; /* units; 0 if the limit does not fit the table */
+    uint64_t inverse; /* 2^64 / interval, or one less */
+    uint64_t most;    /* permits at once; 0 if the limit does not fit the table */
     uint64_t now, now_ns;
 };
-
-static struct common common_of(const weir_table *table, const struct plan *plan, uint64_t now_ns)
-{
-    struct common common = {.plan = plan, .now = keyed_units_of(table, now_ns + table->offset_ns), .now_ns = now_ns};
-    common.rule = slot_rule_of(&plan->rule[0], plan->interval[0], table->unit);
-    common.inverse = UINT64_MAX / common.rule.interval;
-    common.cost_max = common.rule.burst <= table->longest ? common.rule.burst : 0;
-    return common;
-}
 
 /* units / interval.  The factor may be one too small, and then the product is at most one too small. */
 static inline uint64_t permits_in(const struct common *common, uint64_t units)
 {
     const uint64_t permits = multiply_shift_floor(units, common->inverse, 64);
     return permits + (units - permits * common->rule.interval >= common->rule.interval);
+}
+
+static struct common common_of(const weir_table *table, const struct plan *plan, uint64_t now_ns)
+{
+    struct common common = {.plan = plan, .now = keyed_units_of(table, now_ns + table->offset_ns), .now_ns = now_ns};
+    common.rule = slot_rule_of(&plan->rule[0], plan->interval[0], table->unit);
+    common.inverse = UINT64_MAX / common.rule.interval;
+    common.most = common.rule.burst <= table->longest ? permits_in(&common, common.rule.burst) : 0;
+    return common;
 }
 
 /* All other cases. */
@@ -58,37 +57,42 @@ static void refuse_one(const weir_table *table, const struct common *common, uin
     keyed_slots_refuse(table, &limit, common->now_ns, drained, decision);
 }
 
-/* A permit that was just taken drains later than now. */
-static inline void allow(const struct common *common, uint64_t cost, uint64_t drained, weir_decision *decision)
+/* A permit that was just taken drains later than now.  Every field is named, also those that are 0: otherwise all are
+   zeroed first, and some written twice. */
+static ATOM_INLINE void allow(const struct common *common, uint64_t cost, uint64_t drained, weir_decision *decision)
 {
     *decision = (weir_decision){.verdict = WEIR_ALLOW,
+                                .limit = 0,
                                 .start = {common->now_ns},
+                                .delay_ns = 0,
+                                .retry_ns = 0,
                                 .end = drained,
                                 .remaining = permits_in(common, common->rule.burst - (drained - common->now)),
-                                .charged = cost};
+                                .charged = cost,
+                                .reserved = 0};
 }
 
-/* Returns the table's events.  fetched: its lines were prefetched some time ago. */
-static ATOM_INLINE uint32_t take_one_slot(weir_table *table, const struct common *common, weir_key key, uint64_t hash,
-                                          bool fetched, uint64_t cost, weir_decision *decision)
+/* Tries the fast path; TABLE_TAKEN: it is allowed. */
+static ATOM_INLINE enum table_verdict try_at(const struct table *slots, struct table_place place,
+                                             const struct common *common, uint64_t cost, uint64_t *drained,
+                                             weir_decision *decision)
 {
-    const struct slot_rule *rule = &common->rule;
-    const struct table_question question = {
-        .hash = hash, .now = common->now, .cost = slot_cost(rule, cost), .burst = rule->burst, .how = TABLE_TAKE};
-    const bool possible = question.cost != 0 && question.cost <= common->cost_max;
-    uint64_t drained = 0;
-    const struct table *slots = keyed_slots(table);
-    const struct table_place place = fetched ? table_seek_fetched(slots, hash) : table_seek(slots, hash);
-    switch (possible ? table_try(slots, place, &question, &drained) : TABLE_MISSED) {
-    case TABLE_TAKEN:
-        allow(common, cost, drained, decision);
-        return 0;
-    case TABLE_REFUSED:
-        refuse_one(table, common, cost, drained, decision);
-        return 0;
-    default:
-        return ask_slowly(table, common, key, hash, cost, decision);
-    }
+    if (cost - 1 >= common->most) return TABLE_MISSED; /* none, or too many */
+    const struct table_charge charge = {
+        .now = common->now, .cost = cost * common->rule.interval, .reach = common->rule.burst};
+    const enum table_verdict verdict = table_try(slots, place, &charge, drained);
+    if (verdict == TABLE_TAKEN) allow(common, cost, *drained, decision);
+    return verdict;
+}
+
+/* The rest of a call that try_at has not allowed, and counts it. */
+static void take_otherwise(weir_table *table, const struct common *common, weir_key key, uint64_t hash, uint64_t cost,
+                           enum table_verdict verdict, uint64_t drained, weir_decision *decision)
+{
+    uint32_t events = 0;
+    if (verdict == TABLE_REFUSED) refuse_one(table, common, cost, drained, decision);
+    else events = ask_slowly(table, common, key, hash, cost, decision);
+    keyed_count(table, key, decision, events);
 }
 
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
@@ -96,24 +100,26 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
 {
     keyed_keep_rested(table, now_ns + table->offset_ns);
     const uint64_t hash = keyed_identity(table, key, plan->change, 0);
-    table_prefetch(keyed_slots(table), hash);
+    const struct table *slots = keyed_slots(table);
+    const struct table_pair pair = table_pair_of(slots, hash);
+    table_prefetch_pair(&pair);
     const struct common common = common_of(table, plan, now_ns);
-    const uint32_t events = take_one_slot(table, &common, key, hash, false, cost, decision);
-    keyed_count(table, key, decision, events);
+    uint64_t drained = 0;
+    const enum table_verdict verdict = try_at(slots, table_seek(&pair), &common, cost, &drained, decision);
+    if (verdict == TABLE_TAKEN) keyed_count(table, key, decision, 0);
+    else take_otherwise(table, &common, key, hash, cost, verdict, drained, decision);
 }
 
 /* ---- many ---- */
 
-static void prefetch_some(const weir_table *table, const weir_ask *asks, size_t count, uint64_t hash[])
+static void hash_some(const weir_table *table, const weir_ask *asks, size_t count, uint64_t hash[])
 {
-    const struct table *slots = keyed_slots(table);
     struct hash_message message[BATCH];
     for (size_t i = 0; i < count; i++) {
         const uint64_t salt = keyed_salt(plan_inside_const(asks[i].plan)->change, 0);
         message[i] = (struct hash_message){asks[i].key.bytes, asks[i].key.size, salt};
     }
-    hash_keys(&table->secret, message, count, hash);
-    for (size_t i = 0; i < count; i++) table_prefetch(slots, hash[i]);
+    hash_keys(&table->secret, table->lanes, message, count, hash);
 }
 
 uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key)
@@ -125,36 +131,53 @@ uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key
     return hash;
 }
 
-void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
+/* At most BATCH. */
+static void take_some(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
 {
     uint64_t calls = 0, permits = 0;
-    keyed_keep_rested(table, now_ns + table->offset_ns);
+    const struct table *slots = keyed_slots(table);
+    struct table_pair pair[BATCH];
+    for (size_t i = 0; i < count; i++) {
+        pair[i] = table_pair_of(slots, hash[i]);
+        table_prefetch_pair(&pair[i]);
+    }
     struct common common = {.plan = NULL};
     for (size_t i = 0; i < count; i++) {
-        const struct plan *plan = plan_inside_const(asks[i].plan);
-        weir_decision *decision = &asks[i].decision;
-        if (!keyed_is_one(table, plan)) {
-            *decision = weir_table_take_at(table, asks[i].plan, asks[i].key, (weir_instant){now_ns}, asks[i].cost);
+        weir_ask *ask = &asks[i];
+        const struct plan *plan = plan_inside_const(ask->plan);
+        if (plan != common.plan && !keyed_is_one(table, plan)) {
+            ask->decision = weir_table_take_at(table, ask->plan, ask->key, (weir_instant){now_ns}, ask->cost);
             continue;
         }
         if (plan != common.plan) common = common_of(table, plan, now_ns);
-        const uint32_t events = take_one_slot(table, &common, asks[i].key, hash[i], true, asks[i].cost, decision);
-        if (decision->verdict == WEIR_ALLOW && events == 0) {
+        const uint64_t cost = ask->cost;
+        uint64_t drained = 0;
+        const enum table_verdict verdict =
+            try_at(slots, table_seek_fetched(&pair[i]), &common, cost, &drained, &ask->decision);
+        if (verdict == TABLE_TAKEN) {
             calls++;
-            permits += decision->charged;
+            permits += cost;
         } else {
-            keyed_count(table, asks[i].key, decision, events);
+            take_otherwise(table, &common, ask->key, hash[i], cost, verdict, drained, &ask->decision);
         }
     }
     keyed_count_granted(table, calls, permits);
 }
 
+void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
+{
+    keyed_keep_rested(table, now_ns + table->offset_ns);
+    for (size_t i = 0; i < count; i += BATCH)
+        take_some(table, asks + i, hash + i, (size_t)least(count - i, BATCH), now_ns);
+}
+
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
+    keyed_keep_rested(table, now.ns + table->offset_ns);
     for (size_t i = 0; i < count; i += BATCH) {
         uint64_t hash[BATCH];
         const size_t some = (size_t)least(count - i, BATCH);
-        prefetch_some(table, asks + i, some, hash);
-        keyed_take_announced(table, asks + i, hash, some, now.ns);
+        hash_some(table, asks + i, some, hash);
+        take_some(table, asks + i, hash, some, now.ns);
     }
 }

@@ -11,8 +11,8 @@
 #include "api/sized.h"
 #include "api/table/keyed.h"
 #include "core/num.h"
-#include "host/lanes.h"
 #include "core/slot.h"
+#include "host/lanes.h"
 #include "plan/write.h"
 
 #define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour counts as for ever */
