@@ -16,155 +16,150 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-enum { LANES = 4, AT_ONCE = 32, WORDS_MAX = 8 };
+enum { LANES = 4, REGISTERS = HASH_AT_ONCE / LANES, WHOLE_MAX = 8 };
 
 typedef uint64_t words4 __attribute__((vector_size(LANES * sizeof(uint64_t))));
 
-/* word[i] is the i-th word of each message; words: how many it has, and of the shortest and the longest. */
+/* whole[i]: the i-th whole word of each message, anything where there is none; last: the bytes after those, in the
+   highest ones; size: bytes. */
 struct columns {
-    words4 word[WORDS_MAX][AT_ONCE / LANES], words[AT_ONCE / LANES];
-    size_t shortest, longest;
-};
-
-struct sip_lanes {
-    words4 a, b, c, d;
+    words4 whole[WHOLE_MAX][REGISTERS], last[REGISTERS], size[REGISTERS];
+    size_t whole_max; /* of the longest */
 };
 
 #define IN_LANES static inline __attribute__((always_inline))
 
-static void measure_columns(struct columns *columns, const struct hash_message message[], size_t count)
+static size_t longest_of(const weir_ask asks[])
 {
-    size_t least = SIZE_MAX, most = 0;
-    for (size_t i = 0; i < count; i++) {
-        least = message[i].size < least ? message[i].size : least;
-        most = message[i].size > most ? message[i].size : most;
-    }
-    columns->shortest = least / SIP_WORD_SIZE + SIP_TAIL_WORDS;
-    columns->longest = most / SIP_WORD_SIZE + SIP_TAIL_WORDS;
+    size_t longest = 0;
+    for (int i = 0; i < HASH_AT_ONCE; i++) longest = asks[i].key.size > longest ? asks[i].key.size : longest;
+    return longest;
 }
 
-static void fill_columns(struct columns *columns, const struct hash_message message[], size_t count)
+/* Without a branch for what one key has and another has not: where a word does not exist the last bytes are read. */
+static void fill_columns(struct columns *columns, const weir_ask asks[])
 {
-    memset(columns->word[columns->shortest], 0,
-           (columns->longest - columns->shortest) * sizeof columns->word[0]); /* where some have ended */
-    for (size_t i = 0; i < count; i++) {
-        const unsigned char *bytes = message[i].bytes;
-        const size_t size = message[i].size, whole = size / SIP_WORD_SIZE;
-        const struct sip_tail tail = sip_tail_of(bytes, size, message[i].salt);
-        uint64_t *word = (uint64_t *)columns->word + i;
-        ((uint64_t *)columns->words)[i] = whole + SIP_TAIL_WORDS;
-        for (const unsigned char *end = bytes + size - size % SIP_WORD_SIZE; bytes < end; bytes += SIP_WORD_SIZE) {
-            *word = sip_word_at(bytes);
-            word += AT_ONCE;
+    uint64_t *whole = (uint64_t *)columns->whole, *last = (uint64_t *)columns->last, *sizes = (uint64_t *)columns->size;
+    const size_t whole_end = columns->whole_max * SIP_WORD_SIZE;
+    for (size_t i = 0; i < HASH_AT_ONCE; i++) {
+        const unsigned char *bytes = asks[i].key.bytes;
+        const size_t size = asks[i].key.size;
+        uint64_t *word = &whole[i];
+        sizes[i] = size;
+        if (size < SIP_WORD_SIZE) {
+            for (size_t at = 0; at < whole_end; at += SIP_WORD_SIZE, word += HASH_AT_ONCE) *word = 0;
+            last[i] = sip_rest_of(bytes, size) << 1 << (SIP_WORD_BITS - 1 - size * SIP_BYTE_BITS);
+            continue;
         }
-        word[0] = tail.word[0];
-        word[AT_ONCE] = tail.word[1];
+        const size_t end = size - SIP_WORD_SIZE;
+        for (size_t at = 0; at < whole_end; at += SIP_WORD_SIZE, word += HASH_AT_ONCE)
+            *word = sip_word_at(bytes + (at < end ? at : end));
+        last[i] = sip_word_at(bytes + end);
     }
 }
+
+#define IN_ALL(word) ((words4){word, word, word, word})
 
 IN_LANES void rotate_lanes(words4 *word, int bits)
 {
     *word = *word << bits | *word >> (SIP_WORD_BITS - bits);
 }
 
-IN_LANES void round_lanes(struct sip_lanes *sip)
+IN_LANES void round_lanes(words4 *a, words4 *b, words4 *c, words4 *d)
 {
-    sip->a += sip->b;
-    sip->c += sip->d;
-    rotate_lanes(&sip->b, 13);
-    rotate_lanes(&sip->d, 16);
-    sip->b ^= sip->a;
-    sip->d ^= sip->c;
-    rotate_lanes(&sip->a, 32);
-    sip->a += sip->d;
-    sip->c += sip->b;
-    rotate_lanes(&sip->d, 21);
-    rotate_lanes(&sip->b, 17);
-    sip->d ^= sip->a;
-    sip->b ^= sip->c;
-    rotate_lanes(&sip->c, 32);
-}
-
-IN_LANES void word_lanes(struct sip_lanes *sip, const words4 *word)
-{
-    sip->d ^= *word;
-    round_lanes(sip);
-    sip->a ^= *word;
+    *a += *b;
+    *c += *d;
+    rotate_lanes(b, 13);
+    rotate_lanes(d, 16);
+    *b ^= *a;
+    *d ^= *c;
+    rotate_lanes(a, 32);
+    *a += *d;
+    *c += *b;
+    rotate_lanes(d, 21);
+    rotate_lanes(b, 17);
+    *d ^= *a;
+    *b ^= *c;
+    rotate_lanes(c, 32);
 }
 
 /* Where the mask is set. */
-IN_LANES void keep_lanes(struct sip_lanes *sip, const struct sip_lanes *before, const words4 *mask)
+IN_LANES void set_lanes(words4 *word, const words4 *mask, const words4 *other)
 {
-    sip->a = (before->a & *mask) | (sip->a & ~*mask);
-    sip->b = (before->b & *mask) | (sip->b & ~*mask);
-    sip->c = (before->c & *mask) | (sip->c & ~*mask);
-    sip->d = (before->d & *mask) | (sip->d & ~*mask);
+    *word = (*other & *mask) | (*word & ~*mask);
 }
 
-/* The four messages in column `at`. */
-IN_LANES void hash_four(const struct secret *secret, const struct columns *columns, size_t at, uint64_t hash[])
+/* The four messages of one register.  Their last two words are those of sip_tail_of. */
+IN_LANES void hash_four(const struct secret *secret, const struct columns *columns, size_t at, uint64_t salt,
+                         uint64_t hash[])
 {
     const struct sip begin = sip_begin(secret);
-    const words4 none = {0};
-    struct sip_lanes sip = {begin.a - none, begin.b - none, begin.c - none, begin.d - none};
-    for (size_t i = 0; i < columns->shortest; i++) word_lanes(&sip, &columns->word[i][at]);
-    for (size_t i = columns->shortest; i < columns->longest; i++) {
-        const struct sip_lanes before = sip;
-        const words4 ended = (words4)(columns->words[at] <= i);
-        word_lanes(&sip, &columns->word[i][at]);
-        keep_lanes(&sip, &before, &ended);
+    const words4 none = {0}, size = columns->size[at], whole = size / SIP_WORD_SIZE,
+                 rest = size % SIP_WORD_SIZE * SIP_BYTE_BITS, unused = SIP_WORD_BITS - 1 - rest;
+    const words4 last = (columns->last[at] >> 1 >> unused) | IN_ALL(salt) << rest;
+    const words4 end = (IN_ALL(salt) >> 1 >> unused) | (size + sizeof salt) << SIP_SIZE_SHIFT;
+    words4 a = IN_ALL(begin.a), b = IN_ALL(begin.b), c = IN_ALL(begin.c), d = IN_ALL(begin.d);
+    for (size_t i = 0; i < columns->whole_max + SIP_TAIL_WORDS; i++) {
+        const words4 is_last = (words4)(whole == i), is_end = (words4)(whole + 1 == i), ended = (words4)(whole + 1 < i);
+        const words4 before_a = a, before_b = b, before_c = c, before_d = d;
+        words4 word = i < columns->whole_max ? columns->whole[i][at] : none;
+        set_lanes(&word, &is_last, &last);
+        set_lanes(&word, &is_end, &end);
+        d ^= word;
+        round_lanes(&a, &b, &c, &d);
+        a ^= word;
+        set_lanes(&a, &ended, &before_a);
+        set_lanes(&b, &ended, &before_b);
+        set_lanes(&c, &ended, &before_c);
+        set_lanes(&d, &ended, &before_d);
     }
-    sip.c ^= 0xff;
-    for (int i = 0; i < SIP_ROUNDS_AT_END; i++) round_lanes(&sip);
-    const words4 end = sip.a ^ sip.b ^ sip.c ^ sip.d;
-    memcpy(hash, &end, sizeof end);
+    c ^= 0xff;
+    for (int i = 0; i < SIP_ROUNDS_AT_END; i++) round_lanes(&a, &b, &c, &d);
+    const words4 sum = a ^ b ^ c ^ d;
+    memcpy(hash, &sum, sizeof sum);
 }
 
 __attribute__((target("avx2"))) static void hash_by_avx2(const struct secret *secret, const struct columns *columns,
-                                                         size_t count, uint64_t hash[])
+                                                         uint64_t salt, uint64_t hash[])
 {
-    for (size_t i = 0; i < count; i += LANES) hash_four(secret, columns, i / LANES, hash + i);
+    for (size_t i = 0; i < REGISTERS; i++) hash_four(secret, columns, i, salt, hash + i * LANES);
 }
 
 __attribute__((target("avx512vl"))) static void hash_by_avx512(const struct secret *secret,
-                                                               const struct columns *columns, size_t count,
+                                                               const struct columns *columns, uint64_t salt,
                                                                uint64_t hash[])
 {
-    for (size_t i = 0; i < count; i += LANES) hash_four(secret, columns, i / LANES, hash + i);
+    for (size_t i = 0; i < REGISTERS; i++) hash_four(secret, columns, i, salt, hash + i * LANES);
 }
 
-/* How many of them are hashed. */
-static size_t hash_in_lanes(const struct secret *secret, enum hash_lanes width, const struct hash_message message[],
-                            size_t count, uint64_t hash[])
+/* False: it has not. */
+static bool hash_in_lanes(const struct secret *secret, enum hash_lanes lanes, const weir_ask asks[], uint64_t salt,
+                          uint64_t hash[])
 {
     struct columns columns;
-    size_t done = 0;
-    while (width != HASH_LANES_NONE && count - done >= LANES) {
-        const size_t some = count - done < AT_ONCE ? (count - done) / LANES * LANES : AT_ONCE;
-        measure_columns(&columns, message + done, some);
-        if (columns.longest > WORDS_MAX) return done;
-        fill_columns(&columns, message + done, some);
-        if (width == HASH_LANES_AVX512) hash_by_avx512(secret, &columns, some, hash + done);
-        else hash_by_avx2(secret, &columns, some, hash + done);
-        done += some;
-    }
-    return done;
+    if (lanes == HASH_LANES_NONE) return false;
+    columns.whole_max = longest_of(asks) / SIP_WORD_SIZE;
+    if (columns.whole_max > WHOLE_MAX) return false;
+    fill_columns(&columns, asks);
+    if (lanes == HASH_LANES_AVX512) hash_by_avx512(secret, &columns, salt, hash);
+    else hash_by_avx2(secret, &columns, salt, hash);
+    return true;
 }
 
 #else
 
-static size_t hash_in_lanes(const struct secret *secret, enum hash_lanes width, const struct hash_message message[],
-                            size_t count, uint64_t hash[])
+static bool hash_in_lanes(const struct secret *secret, enum hash_lanes lanes, const weir_ask asks[], uint64_t salt,
+                          uint64_t hash[])
 {
-    (void)secret, (void)width, (void)message, (void)count, (void)hash;
-    return 0;
+    (void)secret, (void)lanes, (void)asks, (void)salt, (void)hash;
+    return false;
 }
 
 #endif
 
-void hash_keys(const struct secret *secret, enum hash_lanes lanes, const struct hash_message message[], size_t count,
+void hash_keys(const struct secret *secret, enum hash_lanes lanes, const weir_ask asks[], size_t count, uint64_t salt,
                uint64_t hash[])
 {
-    for (size_t i = hash_in_lanes(secret, lanes, message, count, hash); i < count; i++)
-        hash[i] = hash_key(secret, message[i].bytes, message[i].size, message[i].salt);
+    if (count == HASH_AT_ONCE && hash_in_lanes(secret, lanes, asks, salt, hash)) return;
+    for (size_t i = 0; i < count; i++) hash[i] = hash_key(secret, asks[i].key.bytes, asks[i].key.size, salt);
 }

@@ -3,19 +3,17 @@
 #ifndef WEIR_SHARE_HASH_LANES_H
 #define WEIR_SHARE_HASH_LANES_H
 
+#include <weir/weir.h>
+
 #include "share/hash.h"
 
-/* bytes: borrowed.  salt: as in hash_key. */
-struct hash_message {
-    const void *bytes;
-    size_t size;
-    uint64_t salt;
-};
+enum { HASH_AT_ONCE = 8 };
 
-/* The registers that the processor has: those that host_lanes tells. */
+/* The registers that the processor has, as host_lanes says. */
 enum hash_lanes { HASH_LANES_NONE, HASH_LANES_AVX2, HASH_LANES_AVX512 };
 
-void hash_keys(const struct secret *secret, enum hash_lanes lanes, const struct hash_message message[], size_t count,
+/* The hashes of the keys of up to HASH_AT_ONCE calls.  Fewer are hashed one by one. */
+void hash_keys(const struct secret *secret, enum hash_lanes lanes, const weir_ask asks[], size_t count, uint64_t salt,
                uint64_t hash[]);
 
 #endif

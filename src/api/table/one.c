@@ -112,14 +112,16 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
 
 /* ---- many ---- */
 
+/* Keys of different changes are hashed one by one. */
 static void hash_some(const weir_table *table, const weir_ask *asks, size_t count, uint64_t hash[])
 {
-    struct hash_message message[BATCH];
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t salt = keyed_salt(plan_inside_const(asks[i].plan)->change, 0);
-        message[i] = (struct hash_message){asks[i].key.bytes, asks[i].key.size, salt};
-    }
-    hash_keys(&table->secret, table->lanes, message, count, hash);
+    const uint32_t change = plan_inside_const(asks[0].plan)->change;
+    bool same = true;
+    for (size_t i = 1; i < count; i++)
+        same = same && (asks[i].plan == asks[0].plan || plan_inside_const(asks[i].plan)->change == change);
+    if (same) hash_keys(&table->secret, table->lanes, asks, count, keyed_salt(change, 0), hash);
+    for (size_t i = 0; !same && i < count; i++)
+        hash[i] = keyed_identity(table, asks[i].key, plan_inside_const(asks[i].plan)->change, 0);
 }
 
 uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key)
@@ -131,16 +133,18 @@ uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key
     return hash;
 }
 
-/* At most BATCH. */
-static void take_some(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
+static void fetch_some(const struct table *slots, const uint64_t hash[], size_t count, struct table_pair pair[])
 {
-    uint64_t calls = 0, permits = 0;
-    const struct table *slots = keyed_slots(table);
-    struct table_pair pair[BATCH];
     for (size_t i = 0; i < count; i++) {
         pair[i] = table_pair_of(slots, hash[i]);
         table_prefetch_pair(&pair[i]);
     }
+}
+
+static void take_fetched(weir_table *table, const struct table *slots, const struct table_pair pair[], weir_ask *asks,
+                         const uint64_t hash[], size_t count, uint64_t now_ns)
+{
+    uint64_t calls = 0, permits = 0;
     struct common common = {.plan = NULL};
     for (size_t i = 0; i < count; i++) {
         weir_ask *ask = &asks[i];
@@ -167,17 +171,31 @@ static void take_some(weir_table *table, weir_ask *asks, const uint64_t hash[], 
 void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
 {
     keyed_keep_rested(table, now_ns + table->offset_ns);
-    for (size_t i = 0; i < count; i += BATCH)
-        take_some(table, asks + i, hash + i, (size_t)least(count - i, BATCH), now_ns);
+    const struct table *slots = keyed_slots(table);
+    for (size_t i = 0; i < count; i += BATCH) {
+        struct table_pair pair[BATCH];
+        const size_t some = (size_t)least(count - i, BATCH);
+        fetch_some(slots, hash + i, some, pair);
+        take_fetched(table, slots, pair, asks + i, hash + i, some, now_ns);
+    }
+}
+
+/* The first lines are being fetched while the next keys are hashed. */
+static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
+{
+    const struct table *slots = keyed_slots(table);
+    struct table_pair pair[BATCH];
+    uint64_t hash[BATCH];
+    for (size_t i = 0; i < count; i += HASH_AT_ONCE) {
+        const size_t some = (size_t)least(count - i, HASH_AT_ONCE);
+        hash_some(table, asks + i, some, hash + i);
+        fetch_some(slots, hash + i, some, pair + i);
+    }
+    take_fetched(table, slots, pair, asks, hash, count, now_ns);
 }
 
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
     keyed_keep_rested(table, now.ns + table->offset_ns);
-    for (size_t i = 0; i < count; i += BATCH) {
-        uint64_t hash[BATCH];
-        const size_t some = (size_t)least(count - i, BATCH);
-        hash_some(table, asks + i, some, hash);
-        take_some(table, asks + i, hash, some, now.ns);
-    }
+    for (size_t i = 0; i < count; i += BATCH) take_some(table, asks + i, (size_t)least(count - i, BATCH), now.ns);
 }
