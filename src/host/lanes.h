@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   The wide registers that this processor has and the system keeps, for share/hash_lanes.h. */
+   Whether the processor has the registers that share/hash_lanes.h wants. */
 #ifndef WEIR_HOST_LANES_H
 #define WEIR_HOST_LANES_H
 
-enum { HOST_LANES_NONE, HOST_LANES_AVX2, HOST_LANES_AVX512 };
+#include <stdbool.h>
 
-/* One of these.  Under a hypervisor it takes tens of microseconds: ask once. */
-int host_lanes(void);
+/* True if there is AVX-512 and the system keeps its registers.  Under a hypervisor it takes tens of microseconds: ask
+   once. */
+bool host_has_lanes(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   SipHash-1-3 of several keys at once: hash_key of each, to the bit, in lanes of wide registers where there are any. */
+   SipHash-1-3 of several keys at once: hash_key of each, to the bit, in the lanes of wide registers where there are any. */
 #ifndef WEIR_SHARE_HASH_LANES_H
 #define WEIR_SHARE_HASH_LANES_H
 
@@ -9,11 +9,9 @@
 
 enum { HASH_AT_ONCE = 8 };
 
-/* The registers that the processor has, as host_lanes says. */
-enum hash_lanes { HASH_LANES_NONE, HASH_LANES_AVX2, HASH_LANES_AVX512 };
-
-/* The hashes of the keys of up to HASH_AT_ONCE calls.  Fewer are hashed one by one. */
-void hash_keys(const struct secret *secret, enum hash_lanes lanes, const weir_ask asks[], size_t count, uint64_t salt,
+/* The hashes of the keys of up to HASH_AT_ONCE calls.  Fewer are hashed one by one.  lanes: the processor has AVX-512,
+   as host_has_lanes says. */
+void hash_keys(const struct secret *secret, bool lanes, const weir_ask asks[], size_t count, uint64_t salt,
                uint64_t hash[]);
 
 #endif
