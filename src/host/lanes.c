@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum { FEATURES = 1, FEATURES_MORE = 7 };
-enum { OSXSAVE = 1 << 27, AVX512F = 1 << 16 };
+enum { OSXSAVE = 1 << 27, AVX512F = 1 << 16, AVX512DQ = 1 << 17 };
 enum { KEPT_AVX512 = 0xe6 }; /* the registers that the system has to save for each thread */
 
 static uint32_t kept(void)
@@ -24,7 +24,7 @@ bool host_has_lanes(void)
     unsigned a, b, c, d;
     if (!__get_cpuid(FEATURES, &a, &b, &c, &d) || (c & OSXSAVE) == 0) return false;
     if (!__get_cpuid_count(FEATURES_MORE, 0, &a, &b, &c, &d)) return false;
-    return (b & AVX512F) != 0 && (kept() & KEPT_AVX512) == KEPT_AVX512;
+    return (b & AVX512F) != 0 && (b & AVX512DQ) != 0 && (kept() & KEPT_AVX512) == KEPT_AVX512;
 }
 
 #else

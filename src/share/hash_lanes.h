@@ -6,12 +6,11 @@
 #include <weir/weir.h>
 
 #include "share/hash.h"
+#include "share/lanes.h"
 
-enum { HASH_AT_ONCE = 8 };
-
-/* The hashes of the keys of up to HASH_AT_ONCE calls.  Fewer are hashed one by one.  lanes: the processor has AVX-512,
+/* The hashes of the keys of up to LANES calls.  Fewer are hashed one by one.  has_lanes: the processor has AVX-512,
    as host_has_lanes says. */
-void hash_keys(const struct secret *secret, bool lanes, const weir_ask asks[], size_t count, uint64_t salt,
+void hash_keys(const struct secret *secret, bool has_lanes, const weir_ask asks[], size_t count, uint64_t salt,
                uint64_t hash[]);
 
 #endif

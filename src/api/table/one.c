@@ -9,8 +9,9 @@
 #include "api/table/keyed.h"
 
 #include "core/num.h"
+#include "share/table/pairs.h"
 
-enum { BATCH = 32 };
+enum { FETCHED = 4 * LANES }; /* so many keys at once */
 
 /* What all calls of one plan at one time have in common. */
 struct common {
@@ -133,69 +134,78 @@ uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key
     return hash;
 }
 
-static void fetch_some(const struct table *slots, const uint64_t hash[], size_t count, struct table_pair pair[])
+/* Calls at one time. */
+struct batch {
+    weir_table *table;
+    const struct table *slots;
+    struct common common; /* of the plan before */
+    uint64_t now_ns, calls, permits;
+};
+
+static struct batch batch_of(weir_table *table, uint64_t now_ns)
 {
-    for (size_t i = 0; i < count; i++) {
-        pair[i] = table_pair_of(slots, hash[i]);
-        table_prefetch_pair(&pair[i]);
-    }
+    keyed_keep_rested(table, now_ns + table->offset_ns);
+    return (struct batch){.table = table, .slots = keyed_slots(table), .now_ns = now_ns};
 }
 
-static void take_fetched(weir_table *table, const struct table *slots, const struct table_pair pair[], weir_ask *asks,
-                         const uint64_t hash[], size_t count, uint64_t now_ns)
+/* At most LANES calls, whose pairs were fetched. */
+static void take_fetched(struct batch *batch, const struct table_pairs *pairs, weir_ask *asks, const uint64_t hash[],
+                         size_t count)
 {
-    uint64_t calls = 0, permits = 0;
-    struct common common = {.plan = NULL};
+    weir_table *table = batch->table;
+    struct common *common = &batch->common;
     for (size_t i = 0; i < count; i++) {
         weir_ask *ask = &asks[i];
         const struct plan *plan = plan_inside_const(ask->plan);
-        if (plan != common.plan && !keyed_is_one(table, plan)) {
-            ask->decision = weir_table_take_at(table, ask->plan, ask->key, (weir_instant){now_ns}, ask->cost);
+        if (plan != common->plan && !keyed_is_one(table, plan)) {
+            ask->decision =
+                weir_table_take_at(table, ask->plan, ask->key, (weir_instant){batch->now_ns}, ask->cost);
             continue;
         }
-        if (plan != common.plan) common = common_of(table, plan, now_ns);
+        if (plan != common->plan) *common = common_of(table, plan, batch->now_ns);
+        const struct table_pair pair = table_pair_at(pairs, i);
         const uint64_t cost = ask->cost;
         uint64_t drained = 0;
         const enum table_verdict verdict =
-            try_at(slots, table_seek_fetched(&pair[i]), &common, cost, &drained, &ask->decision);
+            try_at(batch->slots, table_seek_fetched(&pair), common, cost, &drained, &ask->decision);
         if (verdict == TABLE_TAKEN) {
-            calls++;
-            permits += cost;
+            batch->calls++;
+            batch->permits += cost;
         } else {
-            take_otherwise(table, &common, ask->key, hash[i], cost, verdict, drained, &ask->decision);
+            take_otherwise(table, common, ask->key, hash[i], cost, verdict, drained, &ask->decision);
         }
     }
-    keyed_count_granted(table, calls, permits);
+}
+
+/* At most FETCHED calls.  The lines of the first keys are on their way while the others are hashed. */
+static void take_some(struct batch *batch, weir_ask *asks, size_t count)
+{
+    struct table_pairs pairs[FETCHED / LANES];
+    uint64_t hash[FETCHED];
+    for (size_t i = 0; i < count; i += LANES) {
+        const size_t some = (size_t)least(count - i, LANES);
+        hash_some(batch->table, asks + i, some, hash + i);
+        table_fetch_pairs(batch->slots, batch->table->lanes, hash + i, some, &pairs[i / LANES]);
+    }
+    for (size_t i = 0; i < count; i += LANES)
+        take_fetched(batch, &pairs[i / LANES], asks + i, hash + i, (size_t)least(count - i, LANES));
 }
 
 void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
 {
-    keyed_keep_rested(table, now_ns + table->offset_ns);
-    const struct table *slots = keyed_slots(table);
-    for (size_t i = 0; i < count; i += BATCH) {
-        struct table_pair pair[BATCH];
-        const size_t some = (size_t)least(count - i, BATCH);
-        fetch_some(slots, hash + i, some, pair);
-        take_fetched(table, slots, pair, asks + i, hash + i, some, now_ns);
+    struct batch batch = batch_of(table, now_ns);
+    for (size_t i = 0; i < count; i += LANES) {
+        struct table_pairs pairs;
+        const size_t some = (size_t)least(count - i, LANES);
+        table_fetch_pairs(batch.slots, table->lanes, hash + i, some, &pairs);
+        take_fetched(&batch, &pairs, asks + i, hash + i, some);
     }
-}
-
-/* The first lines are being fetched while the next keys are hashed. */
-static void take_some(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
-{
-    const struct table *slots = keyed_slots(table);
-    struct table_pair pair[BATCH];
-    uint64_t hash[BATCH];
-    for (size_t i = 0; i < count; i += HASH_AT_ONCE) {
-        const size_t some = (size_t)least(count - i, HASH_AT_ONCE);
-        hash_some(table, asks + i, some, hash + i);
-        fetch_some(slots, hash + i, some, pair + i);
-    }
-    take_fetched(table, slots, pair, asks, hash, count, now_ns);
+    keyed_count_granted(table, batch.calls, batch.permits);
 }
 
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
-    keyed_keep_rested(table, now.ns + table->offset_ns);
-    for (size_t i = 0; i < count; i += BATCH) take_some(table, asks + i, (size_t)least(count - i, BATCH), now.ns);
+    struct batch batch = batch_of(table, now.ns);
+    for (size_t i = 0; i < count; i += FETCHED) take_some(&batch, asks + i, (size_t)least(count - i, FETCHED));
+    keyed_count_granted(table, batch.calls, batch.permits);
 }

@@ -175,11 +175,13 @@ static inline uint64_t table_first_choice(const struct table_area *area, uint64_
     return (hash >> 32) * area->half >> 32;
 }
 
+#define TABLE_MIX UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio */
+
 /* The distance from the place in one half to that in the other.  It depends on the tag, so a slot tells where else its
    key may be. */
 static inline uint64_t table_stride(const struct table_area *area, uint64_t tag)
 {
-    const uint64_t mixed = tag * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    const uint64_t mixed = tag * TABLE_MIX;
     return (mixed >> 32) * area->half >> 32;
 }
 
