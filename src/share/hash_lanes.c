@@ -44,8 +44,8 @@ static void fill_column(struct columns *columns, int i, const weir_key *key)
     columns->last[i] = whole_word(key, SIZE_MAX / SIP_WORD_SIZE);
 }
 
-/* Most keys have at most two whole words. */
-static void fill_columns(struct columns *columns, const weir_ask asks[])
+/* False: one of the eight is too long.  Most keys have at most two whole words. */
+static bool fill_columns(struct columns *columns, const weir_ask asks[])
 {
     size_t longest = 0;
     for (int i = 0; i < LANES; i++) {
@@ -56,6 +56,7 @@ static void fill_columns(struct columns *columns, const weir_ask asks[])
     for (size_t at = 2; at < columns->whole_max && at < WHOLE_MAX; at++)
         for (int i = 0; i < LANES; i++)
             columns->whole[at][i] = asks[i].key.size < SIP_WORD_SIZE ? 0 : whole_word(&asks[i].key, at);
+    return columns->whole_max <= WHOLE_MAX;
 }
 
 IN_LANES void rotate_lanes(lanes *word, int bits)
@@ -117,22 +118,27 @@ WITH_LANES static void hash_eight(const struct secret *secret, const struct colu
     lanes_store(hash, sum);
 }
 
-/* False: it has not, since one of the keys is too long. */
-static bool hash_in_lanes(const struct secret *secret, const weir_ask asks[], uint64_t salt, uint64_t hash[])
+/* How many of them are hashed.  All words are moved before the first is used, since a register is not filled by eight
+   stores until they have left the processor. */
+static size_t hash_in_lanes(const struct secret *secret, const weir_ask asks[], size_t count, uint64_t salt,
+                            uint64_t hash[])
 {
-    struct columns columns;
-    fill_columns(&columns, asks);
-    if (columns.whole_max > WHOLE_MAX) return false;
-    hash_eight(secret, &columns, salt, hash);
-    return true;
+    struct columns columns[HASH_AT_ONCE / LANES];
+    size_t filled = 0;
+    while (count - filled * LANES >= LANES && filled < HASH_AT_ONCE / LANES &&
+           fill_columns(&columns[filled], asks + filled * LANES))
+        filled++;
+    for (size_t i = 0; i < filled; i++) hash_eight(secret, &columns[i], salt, hash + i * LANES);
+    return filled * LANES;
 }
 
 #else
 
-static bool hash_in_lanes(const struct secret *secret, const weir_ask asks[], uint64_t salt, uint64_t hash[])
+static size_t hash_in_lanes(const struct secret *secret, const weir_ask asks[], size_t count, uint64_t salt,
+                            uint64_t hash[])
 {
-    (void)secret, (void)asks, (void)salt, (void)hash;
-    return false;
+    (void)secret, (void)asks, (void)count, (void)salt, (void)hash;
+    return 0;
 }
 
 #endif
@@ -140,6 +146,6 @@ static bool hash_in_lanes(const struct secret *secret, const weir_ask asks[], ui
 void hash_keys(const struct secret *secret, bool has_lanes, const weir_ask asks[], size_t count, uint64_t salt,
                uint64_t hash[])
 {
-    if (has_lanes && count == LANES && hash_in_lanes(secret, asks, salt, hash)) return;
-    for (size_t i = 0; i < count; i++) hash[i] = hash_key(secret, asks[i].key.bytes, asks[i].key.size, salt);
+    for (size_t i = has_lanes ? hash_in_lanes(secret, asks, count, salt, hash) : 0; i < count; i++)
+        hash[i] = hash_key(secret, asks[i].key.bytes, asks[i].key.size, salt);
 }

@@ -8,8 +8,10 @@
 #include "share/hash.h"
 #include "share/lanes.h"
 
-/* The hashes of the keys of up to LANES calls.  Fewer are hashed one by one.  has_lanes: the processor has AVX-512,
-   as host_has_lanes says. */
+enum { HASH_AT_ONCE = 4 * LANES };
+
+/* The hashes of the keys of up to HASH_AT_ONCE calls.  has_lanes: as host_has_lanes says; then eight keys are hashed
+   together, as long as none of the eight is long. */
 void hash_keys(const struct secret *secret, bool has_lanes, const weir_ask asks[], size_t count, uint64_t salt,
                uint64_t hash[]);
 

@@ -11,8 +11,6 @@
 #include "core/num.h"
 #include "share/table/pairs.h"
 
-enum { FETCHED = 4 * LANES }; /* so many keys at once */
-
 /* What all calls of one plan at one time have in common. */
 struct common {
     const struct plan *plan;
@@ -177,16 +175,15 @@ static void take_fetched(struct batch *batch, const struct table_pairs *pairs, w
     }
 }
 
-/* At most FETCHED calls.  The lines of the first keys are on their way while the others are hashed. */
+/* At most HASH_AT_ONCE calls.  All lines are on their way when the first is needed. */
 static void take_some(struct batch *batch, weir_ask *asks, size_t count)
 {
-    struct table_pairs pairs[FETCHED / LANES];
-    uint64_t hash[FETCHED];
-    for (size_t i = 0; i < count; i += LANES) {
-        const size_t some = (size_t)least(count - i, LANES);
-        hash_some(batch->table, asks + i, some, hash + i);
-        table_fetch_pairs(batch->slots, batch->table->lanes, hash + i, some, &pairs[i / LANES]);
-    }
+    struct table_pairs pairs[HASH_AT_ONCE / LANES];
+    uint64_t hash[HASH_AT_ONCE];
+    hash_some(batch->table, asks, count, hash);
+    for (size_t i = 0; i < count; i += LANES)
+        table_fetch_pairs(batch->slots, batch->table->lanes, hash + i, (size_t)least(count - i, LANES),
+                          &pairs[i / LANES]);
     for (size_t i = 0; i < count; i += LANES)
         take_fetched(batch, &pairs[i / LANES], asks + i, hash + i, (size_t)least(count - i, LANES));
 }
@@ -206,6 +203,6 @@ void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
     struct batch batch = batch_of(table, now.ns);
-    for (size_t i = 0; i < count; i += FETCHED) take_some(&batch, asks + i, (size_t)least(count - i, FETCHED));
+    for (size_t i = 0; i < count; i += HASH_AT_ONCE) take_some(&batch, asks + i, (size_t)least(count - i, HASH_AT_ONCE));
     keyed_count_granted(table, batch.calls, batch.permits);
 }
