@@ -12,17 +12,6 @@
 #include "share/lanes.h"
 #include "share/sip.h"
 
-#ifdef WITH_LANES
-
-enum { WHOLE_MAX = 8 };
-
-/* whole[i]: the i-th whole word of each message, anything where there is none; last: the bytes after those, in the
-   highest ones; size: bytes. */
-struct columns {
-    uint64_t whole[WHOLE_MAX][LANES], last[LANES], size[LANES];
-    size_t whole_max; /* of the longest */
-};
-
 /* Of a key of at least a word.  There is no branch for what one key has and another has not: where a word does not exist
    the last bytes are read. */
 static inline uint64_t whole_word(const weir_key *key, size_t at)
@@ -31,33 +20,35 @@ static inline uint64_t whole_word(const weir_key *key, size_t at)
     return sip_word_at((const unsigned char *)key->bytes + (at * SIP_WORD_SIZE < end ? at * SIP_WORD_SIZE : end));
 }
 
-static void fill_column(struct columns *columns, int i, const weir_key *key)
+static void move_key(struct hash_words *words, int i, const weir_key *key)
 {
-    columns->size[i] = key->size;
+    words->size[i] = key->size;
     if (key->size < SIP_WORD_SIZE) {
-        columns->whole[0][i] = columns->whole[1][i] = 0;
-        columns->last[i] = sip_rest_of(key->bytes, key->size) << 1 << (SIP_WORD_BITS - 1 - key->size * SIP_BYTE_BITS);
+        words->whole[0][i] = words->whole[1][i] = 0;
+        words->last[i] = sip_rest_of(key->bytes, key->size) << 1 << (SIP_WORD_BITS - 1 - key->size * SIP_BYTE_BITS);
         return;
     }
-    columns->whole[0][i] = whole_word(key, 0);
-    columns->whole[1][i] = whole_word(key, 1);
-    columns->last[i] = whole_word(key, SIZE_MAX / SIP_WORD_SIZE);
+    words->whole[0][i] = whole_word(key, 0);
+    words->whole[1][i] = whole_word(key, 1);
+    words->last[i] = whole_word(key, SIZE_MAX / SIP_WORD_SIZE);
 }
 
-/* False: one of the eight is too long.  Most keys have at most two whole words. */
-static bool fill_columns(struct columns *columns, const weir_ask asks[])
+/* Most keys have at most two whole words. */
+bool hash_move(struct hash_words *words, const weir_ask asks[])
 {
     size_t longest = 0;
     for (int i = 0; i < LANES; i++) {
-        fill_column(columns, i, &asks[i].key);
+        move_key(words, i, &asks[i].key);
         longest = asks[i].key.size > longest ? asks[i].key.size : longest;
     }
-    columns->whole_max = longest / SIP_WORD_SIZE;
-    for (size_t at = 2; at < columns->whole_max && at < WHOLE_MAX; at++)
+    words->whole_max = longest / SIP_WORD_SIZE;
+    for (size_t at = 2; at < words->whole_max && at < HASH_WHOLE_MAX; at++)
         for (int i = 0; i < LANES; i++)
-            columns->whole[at][i] = asks[i].key.size < SIP_WORD_SIZE ? 0 : whole_word(&asks[i].key, at);
-    return columns->whole_max <= WHOLE_MAX;
+            words->whole[at][i] = asks[i].key.size < SIP_WORD_SIZE ? 0 : whole_word(&asks[i].key, at);
+    return words->whole_max <= HASH_WHOLE_MAX;
 }
+
+#ifdef WITH_LANES
 
 IN_LANES void rotate_lanes(lanes *word, int bits)
 {
@@ -89,19 +80,18 @@ IN_LANES void set_lanes(lanes *word, const lanes *mask, const lanes *other)
 }
 
 /* The last two words of each message are those of sip_tail_of. */
-WITH_LANES static void hash_eight(const struct secret *secret, const struct columns *columns, uint64_t salt,
-                                   uint64_t hash[])
+WITH_LANES void hash_eight(const struct secret *secret, const struct hash_words *words, uint64_t salt, uint64_t hash[])
 {
     const struct sip begin = sip_begin(secret);
-    const lanes none = {0}, size = lanes_load(columns->size), whole = size / SIP_WORD_SIZE,
+    const lanes none = {0}, size = lanes_load(words->size), whole = size / SIP_WORD_SIZE,
                  rest = size % SIP_WORD_SIZE * SIP_BYTE_BITS, unused = SIP_WORD_BITS - 1 - rest;
-    const lanes last = (lanes_load(columns->last) >> 1 >> unused) | LANES_ALL(salt) << rest;
+    const lanes last = (lanes_load(words->last) >> 1 >> unused) | LANES_ALL(salt) << rest;
     const lanes end = (LANES_ALL(salt) >> 1 >> unused) | (size + sizeof salt) << SIP_SIZE_SHIFT;
     lanes a = LANES_ALL(begin.a), b = LANES_ALL(begin.b), c = LANES_ALL(begin.c), d = LANES_ALL(begin.d);
-    for (size_t i = 0; i < columns->whole_max + SIP_TAIL_WORDS; i++) {
+    for (size_t i = 0; i < words->whole_max + SIP_TAIL_WORDS; i++) {
         const lanes is_last = (lanes)(whole == i), is_end = (lanes)(whole + 1 == i), ended = (lanes)(whole + 1 < i);
         const lanes before_a = a, before_b = b, before_c = c, before_d = d;
-        lanes word = i < columns->whole_max ? lanes_load(columns->whole[i]) : none;
+        lanes word = i < words->whole_max ? lanes_load(words->whole[i]) : none;
         set_lanes(&word, &is_last, &last);
         set_lanes(&word, &is_end, &end);
         d ^= word;
@@ -118,34 +108,11 @@ WITH_LANES static void hash_eight(const struct secret *secret, const struct colu
     lanes_store(hash, sum);
 }
 
-/* How many of them are hashed.  All words are moved before the first is used, since a register is not filled by eight
-   stores until they have left the processor. */
-static size_t hash_in_lanes(const struct secret *secret, const weir_ask asks[], size_t count, uint64_t salt,
-                            uint64_t hash[])
-{
-    struct columns columns[HASH_AT_ONCE / LANES];
-    size_t filled = 0;
-    while (count - filled * LANES >= LANES && filled < HASH_AT_ONCE / LANES &&
-           fill_columns(&columns[filled], asks + filled * LANES))
-        filled++;
-    for (size_t i = 0; i < filled; i++) hash_eight(secret, &columns[i], salt, hash + i * LANES);
-    return filled * LANES;
-}
-
 #else
 
-static size_t hash_in_lanes(const struct secret *secret, const weir_ask asks[], size_t count, uint64_t salt,
-                            uint64_t hash[])
+void hash_eight(const struct secret *secret, const struct hash_words *words, uint64_t salt, uint64_t hash[])
 {
-    (void)secret, (void)asks, (void)count, (void)salt, (void)hash;
-    return 0;
+    (void)secret, (void)words, (void)salt, (void)hash;
 }
 
 #endif
-
-void hash_keys(const struct secret *secret, bool has_lanes, const weir_ask asks[], size_t count, uint64_t salt,
-               uint64_t hash[])
-{
-    for (size_t i = has_lanes ? hash_in_lanes(secret, asks, count, salt, hash) : 0; i < count; i++)
-        hash[i] = hash_key(secret, asks[i].key.bytes, asks[i].key.size, salt);
-}

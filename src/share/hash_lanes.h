@@ -8,11 +8,19 @@
 #include "share/hash.h"
 #include "share/lanes.h"
 
-enum { HASH_AT_ONCE = 4 * LANES };
+/* The words of eight keys.  whole[i]: the i-th whole word of each, anything where there is none; last: the bytes after
+   those, in the highest ones; size: bytes. */
+enum { HASH_WHOLE_MAX = 8 };
+struct hash_words {
+    uint64_t whole[HASH_WHOLE_MAX][LANES], last[LANES], size[LANES];
+    size_t whole_max; /* of the longest key */
+};
 
-/* The hashes of the keys of up to HASH_AT_ONCE calls.  has_lanes: as host_has_lanes says; then eight keys are hashed
-   together, as long as none of the eight is long. */
-void hash_keys(const struct secret *secret, bool has_lanes, const weir_ask asks[], size_t count, uint64_t salt,
-               uint64_t hash[]);
+/* Moves the words of eight calls' keys, some time before hash_eight: a register is not filled by eight stores until they
+   have left the processor.  False: one of the keys is too long. */
+bool hash_move(struct hash_words *words, const weir_ask asks[]);
+
+/* [host_has_lanes] hash_key of each. */
+void hash_eight(const struct secret *secret, const struct hash_words *words, uint64_t salt, uint64_t hash[]);
 
 #endif

@@ -111,18 +111,6 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
 
 /* ---- many ---- */
 
-/* Keys of different changes are hashed one by one. */
-static void hash_some(const weir_table *table, const weir_ask *asks, size_t count, uint64_t hash[])
-{
-    const uint32_t change = plan_inside_const(asks[0].plan)->change;
-    bool same = true;
-    for (size_t i = 1; i < count; i++)
-        same = same && (asks[i].plan == asks[0].plan || plan_inside_const(asks[i].plan)->change == change);
-    if (same) hash_keys(&table->secret, table->lanes, asks, count, keyed_salt(change, 0), hash);
-    for (size_t i = 0; !same && i < count; i++)
-        hash[i] = keyed_identity(table, asks[i].key, plan_inside_const(asks[i].plan)->change, 0);
-}
-
 uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key)
 {
     const struct plan *inside = plan_inside_const(plan);
@@ -130,6 +118,13 @@ uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key
     const uint64_t hash = keyed_identity(table, key, inside->change, 0);
     table_prefetch(keyed_slots(table), hash);
     return hash;
+}
+
+enum { AT_ONCE = 4 * LANES };
+
+static uint32_t change_of(const weir_ask *ask)
+{
+    return plan_inside_const(ask->plan)->change;
 }
 
 /* Calls at one time. */
@@ -175,15 +170,33 @@ static void take_fetched(struct batch *batch, const struct table_pairs *pairs, w
     }
 }
 
-/* At most HASH_AT_ONCE calls.  All lines are on their way when the first is needed. */
+/* True if eight keys can be hashed together: their words are ready then. */
+static bool move_eight(const weir_table *table, const weir_ask *asks, size_t count, struct hash_words *words)
+{
+    bool same = table->lanes && count == LANES;
+    for (size_t i = 1; same && i < count; i++)
+        same = asks[i].plan == asks[0].plan || change_of(&asks[i]) == change_of(&asks[0]);
+    return same && hash_move(words, asks);
+}
+
+/* At most AT_ONCE calls.  Lines take longest, so they are asked for as early as possible, and all before the first is
+   needed. */
 static void take_some(struct batch *batch, weir_ask *asks, size_t count)
 {
-    struct table_pairs pairs[HASH_AT_ONCE / LANES];
-    uint64_t hash[HASH_AT_ONCE];
-    hash_some(batch->table, asks, count, hash);
+    const weir_table *table = batch->table;
+    struct hash_words words[AT_ONCE / LANES];
+    struct table_pairs pairs[AT_ONCE / LANES];
+    uint64_t hash[AT_ONCE];
+    bool moved[AT_ONCE / LANES];
     for (size_t i = 0; i < count; i += LANES)
-        table_fetch_pairs(batch->slots, batch->table->lanes, hash + i, (size_t)least(count - i, LANES),
-                          &pairs[i / LANES]);
+        moved[i / LANES] = move_eight(table, asks + i, (size_t)least(count - i, LANES), &words[i / LANES]);
+    for (size_t i = 0; i < count; i += LANES) {
+        const size_t some = (size_t)least(count - i, LANES);
+        if (moved[i / LANES]) hash_eight(&table->secret, &words[i / LANES], keyed_salt(change_of(&asks[i]), 0), hash + i);
+        for (size_t at = i; !moved[i / LANES] && at < i + some; at++)
+            hash[at] = keyed_identity(table, asks[at].key, change_of(&asks[at]), 0);
+        table_fetch_pairs(batch->slots, table->lanes, hash + i, some, &pairs[i / LANES]);
+    }
     for (size_t i = 0; i < count; i += LANES)
         take_fetched(batch, &pairs[i / LANES], asks + i, hash + i, (size_t)least(count - i, LANES));
 }
@@ -203,6 +216,6 @@ void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
     struct batch batch = batch_of(table, now.ns);
-    for (size_t i = 0; i < count; i += HASH_AT_ONCE) take_some(&batch, asks + i, (size_t)least(count - i, HASH_AT_ONCE));
+    for (size_t i = 0; i < count; i += AT_ONCE) take_some(&batch, asks + i, (size_t)least(count - i, AT_ONCE));
     keyed_count_granted(table, batch.calls, batch.permits);
 }
