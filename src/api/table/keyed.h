@@ -267,11 +267,8 @@ static inline bool keyed_is_one(const weir_table *table, const struct plan *plan
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
                     weir_decision *decision);
 
-/* Prefetches the lines of a key that will be used soon.  Returns its hash; 0 if there is nothing to fetch. */
-uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key);
-
-/* weir_table_take_batch for keys whose hashes keyed_announce has returned. */
-void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
+/* weir_table_take_batch for keys whose words weir_table_prefetch has returned. */
+void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
 
 /* ---- rules.c ---- */
 

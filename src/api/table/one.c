@@ -94,6 +94,17 @@ static void take_otherwise(weir_table *table, const struct common *common, weir_
     keyed_count(table, key, decision, events);
 }
 
+/* In the slot that was found, or otherwise, and counts it. */
+static ATOM_INLINE void take_found(weir_table *table, const struct table *slots, struct table_place place,
+                                   const struct common *common, weir_key key, uint64_t hash, uint64_t cost,
+                                   weir_decision *decision)
+{
+    uint64_t drained = 0;
+    const enum table_verdict verdict = try_at(slots, place, common, cost, &drained, decision);
+    if (verdict == TABLE_TAKEN) keyed_count(table, key, decision, 0);
+    else take_otherwise(table, common, key, hash, cost, verdict, drained, decision);
+}
+
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
                     weir_decision *decision)
 {
@@ -103,15 +114,12 @@ void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, ui
     const struct table_pair pair = table_pair_of(slots, hash);
     table_prefetch_pair(&pair);
     const struct common common = common_of(table, plan, now_ns);
-    uint64_t drained = 0;
-    const enum table_verdict verdict = try_at(slots, table_seek(&pair), &common, cost, &drained, decision);
-    if (verdict == TABLE_TAKEN) keyed_count(table, key, decision, 0);
-    else take_otherwise(table, &common, key, hash, cost, verdict, drained, decision);
+    take_found(table, slots, table_seek(&pair), &common, key, hash, cost, decision);
 }
 
-/* ---- many ---- */
+/* ---- one that was prefetched ---- */
 
-uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key)
+uint64_t weir_table_prefetch(const weir_table *table, const weir_plan *plan, weir_key key)
 {
     const struct plan *inside = plan_inside_const(plan);
     if (!keyed_is_one(table, inside)) return 0;
@@ -119,6 +127,22 @@ uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key
     table_prefetch(keyed_slots(table), hash);
     return hash;
 }
+
+weir_decision weir_table_take_prefetched(weir_table *table, const weir_plan *plan, weir_key key, uint64_t word,
+                                         weir_instant now, uint64_t cost)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    if (!keyed_is_one(table, inside)) return weir_table_take_at(table, plan, key, now, cost);
+    keyed_keep_rested(table, now.ns + table->offset_ns);
+    const struct table *slots = keyed_slots(table);
+    const struct table_pair pair = table_pair_of(slots, word);
+    const struct common common = common_of(table, inside, now.ns);
+    weir_decision decision;
+    take_found(table, slots, table_seek_fetched(&pair), &common, key, word, cost, &decision);
+    return decision;
+}
+
+/* ---- many ---- */
 
 enum { AT_ONCE = 4 * LANES };
 
@@ -201,7 +225,7 @@ static void take_some(struct batch *batch, weir_ask *asks, size_t count)
         take_fetched(batch, &pairs[i / LANES], asks + i, hash + i, (size_t)least(count - i, LANES));
 }
 
-void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
+void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
 {
     struct batch batch = batch_of(table, now_ns);
     for (size_t i = 0; i < count; i += LANES) {
