@@ -224,7 +224,7 @@ static inline bool add_guarded(struct shared *shared)
 
 LOOP(run_local, ++member->left != 0)
 LOOP(run_subtract, (member->left < 1 ? refill(member) : (void)0, member->left -= 1, true))
-LOOP_AFTER(run_add, struct atom *word = &((struct shared *)subject)->word, (atom_add(word, 1), true))
+LOOP_OF(, run_add, struct atom *word = &((struct shared *)subject)->word, (atom_add(word, 1), true))
 LOOP(run_swap, swap(&((struct shared *)subject)->word))
 LOOP(run_mutex, add_guarded(subject))
 LOOP(run_clock, host_now_ns() != 0)

@@ -80,7 +80,7 @@ static inline const char *slice_find(const char *at, const char *end, char byte)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7, same = ones * (unsigned char)byte;
     for (int turn = 0; turn < 4 && end - at >= 8; turn++, at += 8) {
-        const uint64_t lanes = slice_lanes(at) ^ same, found = (lanes - ones) & ~lanes & highs;
+        const uint64_t eight = slice_lanes(at) ^ same, found = (eight - ones) & ~eight & highs;
         if (found != 0) return at + __builtin_ctzll(found) / 8;
     }
     return at != end ? memchr(at, byte, (size_t)(end - at)) : NULL;

@@ -111,7 +111,7 @@ struct batch {
     uint64_t work, work_most;            /* done so far, in questions to a slot, about; by one session at a time */
 
     weir_ask ask[BATCH_ASKS];
-    uint64_t hash[BATCH_ASKS]; /* of their keys, as keyed_announce has it */
+    uint64_t hash[BATCH_ASKS]; /* of their keys, as weir_table_prefetch has it */
     struct call call[BATCH_ASKS];
     unsigned count;
     struct call_each each[BATCH_EACH];

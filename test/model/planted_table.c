@@ -292,7 +292,8 @@ void planted_table_two_tables(struct table *table, const struct table_question *
     struct table in_part = *table;
     if (question->part != NULL) in_part.area[table->count - 1] = question->part->area;
     alone.part = NULL;
-    if (question->part == NULL || table_seek(&in_part, question->hash).slot == NULL) table_ask(table, &alone, answer);
+    const struct table_pair pair = table_pair_of(&in_part, question->hash);
+    if (question->part == NULL || table_seek(&pair).slot == NULL) table_ask(table, &alone, answer);
     else answer->events = TABLE_FULL;
     if (question->part != NULL && (answer->events & TABLE_FULL) != 0) table_ask(&in_part, &alone, answer);
 }

@@ -21,7 +21,7 @@
 #include "host/thread.h"
 #include "plan/plan.h"
 #include "share/ask.h"
-#include "share/hash.h"
+#include "share/hash_lanes.h"
 #include "share/table/region.h"
 #include "share/table/table.h"
 #include "share/table/top.h"
@@ -68,6 +68,7 @@ struct weir_table {
     weir_clock clock;
     int unit; /* a unit is 2^-unit ns */
     struct secret secret;
+    bool lanes; /* the processor has them, for hash_keys */
     uint64_t offset_ns;   /* CLOCK_MONOTONIC + this = the time in there */
     int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's; 0 without a file, which no other namespace sees */
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */
@@ -122,10 +123,15 @@ static inline struct keyed_part *keyed_part_of(const weir_table *table, const st
     return number < atom_load_acquire(&table->parts) ? table->part[number] : NULL;
 }
 
+static inline uint64_t keyed_salt(uint32_t change, uint64_t limit)
+{
+    return (uint64_t)change << 32 | limit;
+}
+
 /* The identity of a key for one limit, another one after each change of its rule. */
 static inline uint64_t keyed_identity(const weir_table *table, weir_key key, uint32_t change, uint64_t limit)
 {
-    return hash_key(&table->secret, key.bytes, key.size, (uint64_t)change << 32 | limit);
+    return hash_key(&table->secret, key.bytes, key.size, keyed_salt(change, limit));
 }
 
 static inline const struct table_part *keyed_slots_part(const weir_table *table, const struct plan *plan)
@@ -272,11 +278,8 @@ static inline bool keyed_is_one(const weir_table *table, const struct plan *plan
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
                     weir_decision *decision);
 
-/* Prefetches the lines of a key that will be used soon.  Returns its hash; 0 if there is nothing to fetch. */
-uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key);
-
-/* weir_table_take_batch for keys whose hashes keyed_announce has returned. */
-void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
+/* weir_table_take_batch for keys whose words weir_table_prefetch has returned. */
+void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
 
 /* ---- rules.c ---- */
 

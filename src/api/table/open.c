@@ -12,6 +12,7 @@
 #include "api/table/keyed.h"
 #include "core/num.h"
 #include "core/slot.h"
+#include "host/lanes.h"
 #include "plan/write.h"
 
 #define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour counts as for ever */
@@ -294,6 +295,7 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     if (number != 0) return api_fail_system(error, "cannot be mapped", options->path, number);
     table->unit = table->view.shape.unit;
     table->secret = table->view.shape.secret;
+    table->lanes = host_has_lanes();
     table->longest = LONGEST_UNITS_MAX - 1;
     const int failed = table->view.shape.kind == REGION_WIDE ? open_wide(table, options, error) : 0;
     if (failed != 0) return failed;
