@@ -360,7 +360,9 @@ if(TARGET weir_cli)
     weir_bench_script(pace pace)
     weir_bench_script(replay replay)
     weir_bench_script(start start)
-    weir_bench_script(size size)
+    if(NOT WEIR_SANITIZE) # it links with a plain compiler
+        weir_bench_script(size size)
+    endif()
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)
