@@ -37,7 +37,8 @@ enum { WAY_UNREAD = WEIR_CLOCK_TSC + 1 };
    index, which note nothing. */
 struct tally {
     _Alignas(SHARE_LINE) struct atom allowed;
-    struct atom granted, denied, delayed, waiting_ns;
+    struct atom more; /* permits granted beyond one for each call allowed; modulo 2^64, since a call may be for none */
+    struct atom denied, delayed, waiting_ns;
     struct note note;
 };
 

@@ -25,9 +25,11 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
     const bool mine = slot < HOST_SLOTS;
     if (decision->verdict == WEIR_ALLOW) {
         tally_add(&tally->allowed, mine, 1);
-        tally_add(&tally->granted, mine, decision->charged);
-        tally_add(&tally->delayed, mine, decision->delay_ns != 0);
-        tally_add(&tally->waiting_ns, mine, decision->delay_ns);
+        tally_add(&tally->more, mine, decision->charged - 1);
+        if (decision->delay_ns != 0) {
+            tally_add(&tally->delayed, mine, 1);
+            tally_add(&tally->waiting_ns, mine, decision->delay_ns);
+        }
         if (atom_load(&limiter->begun_ns) == 0) note_begin(limiter, decision);
         const int64_t late_ns = (int64_t)(decision->start.ns - decision->due.ns);
         const bool latest = decision->due.ns != 0 && late_ns > (int64_t)atom_load(&limiter->late_max_ns);
@@ -41,7 +43,7 @@ void limiter_count_leased(weir_limiter *limiter, uint64_t calls, uint64_t permit
 {
     const unsigned slot = host_slot();
     tally_add(&limiter->tally[slot].allowed, slot < HOST_SLOTS, calls);
-    tally_add(&limiter->tally[slot].granted, slot < HOST_SLOTS, permits);
+    tally_add(&limiter->tally[slot].more, slot < HOST_SLOTS, permits - calls);
 }
 
 static weir_decision stopped(uint64_t now_ns)
@@ -156,10 +158,21 @@ static __attribute__((noinline)) void begin(weir_limiter *limiter)
     host_unlock(&limiter->mutex);
 }
 
+/* False: nothing is done, ask all homes. */
+static ATOM_INLINE bool take_from_cell(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, weir_decision *decision)
+{
+    const bool usual = cell_is_filled(&limiter->cell) && now_ns < atom_load(&limiter->clock_ends_ns);
+    if (!usual || limiter_stopped(limiter) || !cell_take(&limiter->cell, now_ns, cost, decision)) return false;
+    limiter_count(limiter, decision);
+    return true;
+}
+
 /* The slow path.  It notes the decision for one permit: a thread that is refused twice is refused from the note. */
 static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
-    const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
+    weir_decision decision;
+    if (take_from_cell(limiter, now_ns, cost, &decision)) return decision;
+    decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
     if (decision.verdict == WEIR_ALLOW && word_waits_to_begin(&limiter->word)) begin(limiter);
     const unsigned slot = host_slot();
     if (cost == 1 && slot < HOST_SLOTS) word_note(&limiter->tally[slot].note, &decision, now_ns);
@@ -190,7 +203,7 @@ static ATOM_INLINE weir_decision take_fast(weir_limiter *limiter, uint64_t now_n
     }
     if (!word_grant(&limiter->word, raw, now_ns, cost, &granted)) return take_at(limiter, now_ns, cost);
     count_call(&tally->allowed, by_counter);
-    tally_add(&tally->granted, true, cost);
+    tally_add(&tally->more, true, cost - 1);
     return word_granted(&granted, now_ns, cost);
 }
 

@@ -14,6 +14,7 @@
 #include <weir/weir.h>
 
 #include "api/error.h"
+#include "core/num.h"
 #include "core/slot.h"
 #include "host/clock.h"
 #include "host/map.h"
@@ -33,6 +34,9 @@
 enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
 #define KEYED_WAIT_NS UINT64_C(50000000)        /* for the lock of a stripe, unless the options say otherwise */
 #define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the lock that a file is opened under */
+#define KEYED_BESIDE_FROM                                                                                              \
+    (UINT64_C(1) << 23) /* bytes: a table no smaller grows beside, so that 2^16 buckets in each
+                                                   half tell the whole hash of a key that is in one of them */
 enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
 
@@ -87,9 +91,10 @@ struct weir_table {
     struct atom kept_ns;       /* when the time was last noted for the next boot */
     struct atom forks;         /* forks of the process when the file was opened: wide slots, see wide.c */
     struct atom stripe[WIDE_LOCKS];
-    uint64_t wait_ns;        /* the longest wait for a lock */
-    struct atom stuck;       /* how often a lock could not be had */
-    struct host_mutex mutex; /* held while mapping and growing */
+    uint64_t wait_ns;          /* the longest wait for a lock */
+    struct atom stuck;         /* how often a lock could not be had */
+    struct host_mutex mutex;   /* held while mapping */
+    struct host_mutex growing; /* held while growing, for long */
     struct host_region region;
     struct region_view view;
     struct table shown[KEYED_SHOWN_MAX];
@@ -188,6 +193,12 @@ void keyed_after_fork(weir_table *table);
 
 /* Maps the areas that this process does not know yet. */
 void keyed_map_more(weir_table *table);
+
+/* The first of the areas that hold anything. */
+static inline unsigned keyed_first_area(const struct table *slots)
+{
+    return (unsigned)least(slots->first, slots->home);
+}
 
 /* Asks the areas, with all that other processes have added. */
 static inline void keyed_ask_table(weir_table *table, const struct table_question *question,

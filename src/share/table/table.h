@@ -43,11 +43,14 @@ struct table_part {
 
 enum table_when_full { TABLE_INHERIT, TABLE_EVICT, TABLE_DENY, TABLE_ALLOW };
 
-/* One process's view of a table.  New keys go to the last area; keys found in earlier ones move there. */
+/* One process's view of a table.  A key's area is one of [home, count); it is searched for in its own, and what it left
+   in those of [first, its own) moves there.  A table that grows in place of its areas has home = count - 1. */
 struct table {
     struct atom *newest; /* in the shared memory: the number of areas */
     struct table_area area[TABLE_AREAS_MAX];
-    unsigned first, count; /* areas [first, count) are searched */
+    unsigned first, home, count;
+    struct table_area all;           /* a copy of the area that has all keys; half 0: they are divided */
+    uint64_t share[TABLE_AREAS_MAX]; /* of 2^32: an area's part of all areas up to it */
     enum table_when_full when_full;
     uint64_t longest; /* units: no limit here is further ahead of now; below 2^53 */
 };
@@ -127,10 +130,14 @@ bool table_rest(const struct table_area *area, const struct atom *rested, uint64
 /* The number of its slots that are ahead of now. */
 uint64_t table_live(const struct table_area *area, uint64_t now);
 
+/* Of those, the ones of keys that have another area now, and those that keep the debt of displaced keys. */
+uint64_t table_strangers(const struct table *table, unsigned area, uint64_t now);
+
 /* ---- words ---- */
 
 enum {
     TABLE_TAG_SHIFT = 16,
+    TABLE_TAG_BITS = 48,
     TABLE_TENTATIVE = 1 << 15,
     TABLE_VERSION_MAX = TABLE_TENTATIVE - 1, /* of the owner */
     TABLE_LAP_SHIFT = 57,
@@ -192,11 +199,32 @@ static inline uint64_t table_second_choice(const struct table_area *area, uint64
     return place < area->half ? area->half + place : place;
 }
 
+/* The number of this key's area.  Each new area draws its share of the keys of all earlier ones, so a key moves only to
+   the newest. */
+unsigned table_home(const struct table *table, uint64_t tag) __attribute__((pure));
+
+/* A number below 2^32 for each tag and area, independent of the place. */
+uint64_t table_draw(uint64_t tag, unsigned area);
+
+/* [when its areas are known] beside: each has its share of the keys; otherwise the last has them all. */
+void table_divide(struct table *table, bool beside);
+
+static inline const struct table_area *table_area_of(const struct table *table, uint64_t hash)
+{
+    return &table->area[table_home(table, table_tag(hash))];
+}
+
+/* The same, a copy, for the fast path: in most tables all keys have one area. */
+static ATOM_INLINE struct table_area table_area_at_once(const struct table *table, uint64_t hash)
+{
+    return table->all.half != 0 ? table->all : *table_area_of(table, hash);
+}
+
 static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 {
-    const struct table_area *area = &table->area[table->count - 1];
-    atom_prefetch(&area->bucket[table_first_choice(area, hash)]);
-    atom_prefetch(&area->bucket[table_second_choice(area, hash)]);
+    const struct table_area area = table_area_at_once(table, hash);
+    atom_prefetch(&area.bucket[table_first_choice(&area, hash)]);
+    atom_prefetch(&area.bucket[table_second_choice(&area, hash)]);
 }
 
 /* ---- the call that finds its slot ---- */
@@ -234,23 +262,23 @@ static ATOM_INLINE void table_find_blindly(struct table_bucket *bucket, uint64_t
     }
 }
 
-/* The place of this hash in the newest area that this process knows. */
+/* The place of this hash in its area. */
 static inline struct table_place table_seek(const struct table *table, uint64_t hash)
 {
-    const struct table_area *area = &table->area[table->count - 1];
-    const struct table_place place = table_find(&area->bucket[table_first_choice(area, hash)], table_tag(hash));
+    const struct table_area area = table_area_at_once(table, hash);
+    const struct table_place place = table_find(&area.bucket[table_first_choice(&area, hash)], table_tag(hash));
     if (place.slot != NULL) return place;
-    return table_find(&area->bucket[table_second_choice(area, hash)], table_tag(hash));
+    return table_find(&area.bucket[table_second_choice(&area, hash)], table_tag(hash));
 }
 
 /* The same, but faster once both lines are in the cache: it reads all eight slots, because a processor cannot predict
    which one it is, and a misprediction takes longer. */
 static ATOM_INLINE struct table_place table_seek_fetched(const struct table *table, uint64_t hash)
 {
-    const struct table_area *area = &table->area[table->count - 1];
+    const struct table_area area = table_area_at_once(table, hash);
     struct table_place place = {NULL, 0};
-    table_find_blindly(&area->bucket[table_second_choice(area, hash)], table_tag(hash), &place);
-    table_find_blindly(&area->bucket[table_first_choice(area, hash)], table_tag(hash), &place);
+    table_find_blindly(&area.bucket[table_second_choice(&area, hash)], table_tag(hash), &place);
+    table_find_blindly(&area.bucket[table_first_choice(&area, hash)], table_tag(hash), &place);
     return place;
 }
 
