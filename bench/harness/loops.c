@@ -119,7 +119,21 @@ void bench_fill_in_loops(struct bench_wish *wish)
 
 /* ---- limiters ---- */
 
-enum limiter { SYSTEM, COARSE, TICKER, TSC, HYBRID, LOG, SHUT, SHUT_COARSE, SHUT_TICKER, SHUT_TSC, LIMITERS, NONE };
+enum limiter {
+    SYSTEM,
+    COARSE,
+    TICKER,
+    TSC,
+    LIST,
+    HYBRID,
+    LOG,
+    SHUT,
+    SHUT_COARSE,
+    SHUT_TICKER,
+    SHUT_TSC,
+    LIMITERS,
+    NONE
+};
 
 /* More than all processors can ask for, and one of a thousand threads may come with a time that is seconds old; what
    is shut refuses from the second call on, for a day. */
@@ -135,6 +149,7 @@ static const struct {
     [COARSE] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_COARSE},
     [TICKER] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_TICKER},
     [TSC] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_TSC},
+    [LIST] = {OPEN "; 60000G/min burst=1h", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [HYBRID] = {"1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, WEIR_CLOCK_SYSTEM},
     [LOG] = {"4000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [SHUT] = {CLOSED, WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
@@ -164,8 +179,15 @@ struct shared {
     uint64_t guarded;
 };
 
+/* A program that is optimized when it is linked (bench-take-inlined) has in a loop what the others call. */
+#if defined(__GNUC__)
+#define BENCH_FLAT __attribute__((flatten))
+#else
+#define BENCH_FLAT
+#endif
+
 #define LOOP_AFTER(name, before, expression)                                                                           \
-    static uint64_t name(struct bench_member *member, void *subject)                                                   \
+    BENCH_FLAT static uint64_t name(struct bench_member *member, void *subject)                                        \
     {                                                                                                                  \
         uint64_t right = 0;                                                                                            \
         (void)member;                                                                                                  \
@@ -178,15 +200,6 @@ struct shared {
         return right;                                                                                                  \
     }
 #define LOOP(name, expression) LOOP_AFTER(name, (void)0, expression)
-
-/* In front of a loop: a program that is optimized when it is linked (bench-take-inlined) calls nothing here that it
-   can have in the loop itself. */
-#if defined(__GNUC__)
-#define FLAT __attribute__((flatten))
-#else
-#define FLAT
-#endif
-
 #define IS_DENIED(decision) ((decision).verdict == WEIR_DENY)
 
 /* Apart, so that it is a branch in the loop as it is in a lease, and nothing to be computed each time. */
@@ -220,55 +233,54 @@ LOOP(run_clock, host_now_ns() != 0)
 LOOP(run_coarse, host_now_coarse_ns() != 0)
 LOOP(run_load, atom_load(&((const struct shared *)subject)->word) >= member->left) /* which is 0 */
 LOOP(run_lease, weir_allowed(weir_lease_take(&member->lease, 1)))
-FLAT LOOP_AFTER(run_take_at, const weir_instant now = weir_now(), weir_allowed(weir_take_at(subject, now, 1))) FLAT
-    LOOP(run_take, weir_allowed(weir_take(subject, 1)))
-        LOOP(run_take_some, weir_take_some(subject, MANY).charged == MANY) FLAT
-    LOOP(run_refused, IS_DENIED(weir_take(subject, 1)))
-        LOOP(run_refused_lease, IS_DENIED(weir_lease_take(&member->lease, 1))) FLAT
-    LOOP_AFTER(run_refused_at, const weir_instant now = weir_now(), IS_DENIED(weir_take_at(subject, now, 1)))
-        LOOP(run_read, limiter_now_ns(subject) != 0)
+LOOP_AFTER(run_take_at, const weir_instant now = weir_now(), weir_allowed(weir_take_at(subject, now, 1)))
+LOOP(run_take, weir_allowed(weir_take(subject, 1)))
+LOOP(run_take_some, weir_take_some(subject, MANY).charged == MANY)
+LOOP(run_refused, IS_DENIED(weir_take(subject, 1)))
+LOOP(run_refused_lease, IS_DENIED(weir_lease_take(&member->lease, 1)))
+LOOP_AFTER(run_refused_at, const weir_instant now = weir_now(), IS_DENIED(weir_take_at(subject, now, 1)))
+LOOP(run_read, limiter_now_ns(subject) != 0)
 
-    /* A lease reads the clock when it is renewed and never else, a plain call each time (test/unit/clock_reads_test.c).
+/* A lease reads the clock when it is renewed and never else, a plain call each time (test/unit/clock_reads_test.c).
    So its readings are counted as renewals, by the permits that are left in it before each call, in a loop of its own:
    looking would slow down the loop that is measured. */
-    LOOP(run_renewals, (member->counted += member->lease.left < 1, weir_allowed(weir_lease_take(&member->lease, 1))))
+LOOP(run_renewals, (member->counted += member->lease.left < 1, weir_allowed(weir_lease_take(&member->lease, 1))))
 
-        static const
-    struct bench_work_row WORK_ROWS[WORKS] = {
-        [WORK_LOCAL] = {"thread-local counter", "floor", run_local, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_SUBTRACT] = {"thread-local subtract", "floor", run_subtract, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_ADD] = {"fetch-add", "floor", run_add, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_SWAP] = {"compare-and-swap", "floor", run_swap, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_MUTEX] = {"mutex", "floor", run_mutex, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_CLOCK] = {"clock MONOTONIC", "floor", run_clock, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_COARSE] = {"clock MONOTONIC_COARSE", "floor", run_coarse, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_LOAD] = {"load", "floor", run_load, 1, NONE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_LEASE] = {"weir_lease_take", "grant", run_lease, 1, SYSTEM, true, WORK_SUBTRACT, NO_FLOOR},
-        [WORK_TAKE_AT] = {"weir_take_at, now passed in", "grant", run_take_at, 1, SYSTEM, false, WORK_SWAP, NO_FLOOR},
-        [WORK_TAKE] = {"weir_take", "grant", run_take, 1, SYSTEM, false, WORK_SWAP, WORK_CLOCK},
-        [WORK_TAKE_COARSE] = {"weir_take, coarse clock", "grant", run_take, 1, COARSE, false, WORK_SWAP, WORK_COARSE},
-        [WORK_TAKE_TICKER] = {"weir_take, ticker", "grant", run_take, 1, TICKER, false, WORK_SWAP, NO_FLOOR},
-        [WORK_TAKE_TSC] = {"weir_take, TSC", "grant", run_take, 1, TSC, false, WORK_SWAP, NO_FLOOR},
-        [WORK_TAKE_HYBRID] = {"weir_take, hybrid (cell)", "grant", run_take, 1, HYBRID, false, WORK_MUTEX, WORK_CLOCK},
-        [WORK_TAKE_LOG] = {"weir_take, sliding log", "grant", run_take, 1, LOG, false, WORK_SWAP, WORK_CLOCK},
-        [WORK_TAKE_SOME] = {"weir_take_some(64), a permit", "grant", run_take_some, MANY, SYSTEM, false, NO_FLOOR,
-                            NO_FLOOR},
-        [WORK_RENEWALS] = {"renewals of leases", "grant", run_renewals, 1, SYSTEM, true, NO_FLOOR, NO_FLOOR},
-        [WORK_REFUSED] = {"weir_take, refused", "deny", run_refused, 1, SHUT, false, WORK_CLOCK, NO_FLOOR},
-        [WORK_REFUSED_COARSE] = {"weir_take, refused, coarse", "deny", run_refused, 1, SHUT_COARSE, false, WORK_COARSE,
-                                 NO_FLOOR},
-        [WORK_REFUSED_TICKER] = {"weir_take, refused, ticker", "deny", run_refused, 1, SHUT_TICKER, false, NO_FLOOR,
-                                 NO_FLOOR},
-        [WORK_REFUSED_TSC] = {"weir_take, refused, TSC", "deny", run_refused, 1, SHUT_TSC, false, NO_FLOOR, NO_FLOOR},
-        [WORK_REFUSED_LEASE] = {"weir_lease_take, refused", "deny", run_refused_lease, 1, SHUT, true, NO_FLOOR,
-                                NO_FLOOR},
-        [WORK_REFUSED_LEASE_TICKER] = {"weir_lease_take, refused, ticker", "deny", run_refused_lease, 1, SHUT_TICKER,
-                                       true, NO_FLOOR, NO_FLOOR},
-        [WORK_REFUSED_AT] = {"weir_take_at, refused", "deny", run_refused_at, 1, SHUT, false, NO_FLOOR, NO_FLOOR},
-        [WORK_READ_SYSTEM] = {"WEIR_CLOCK_SYSTEM", "clock", run_read, 1, SYSTEM, false, NO_FLOOR, NO_FLOOR},
-        [WORK_READ_COARSE] = {"WEIR_CLOCK_COARSE", "clock", run_read, 1, COARSE, false, NO_FLOOR, NO_FLOOR},
-        [WORK_READ_TICKER] = {"WEIR_CLOCK_TICKER", "clock", run_read, 1, TICKER, false, NO_FLOOR, NO_FLOOR},
-        [WORK_READ_TSC] = {"WEIR_CLOCK_TSC", "clock", run_read, 1, TSC, false, NO_FLOOR, NO_FLOOR},
+static const struct bench_work_row WORK_ROWS[WORKS] = {
+    [WORK_LOCAL] = {"thread-local counter", "floor", run_local, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_SUBTRACT] = {"thread-local subtract", "floor", run_subtract, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_ADD] = {"fetch-add", "floor", run_add, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_SWAP] = {"compare-and-swap", "floor", run_swap, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_MUTEX] = {"mutex", "floor", run_mutex, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_CLOCK] = {"clock MONOTONIC", "floor", run_clock, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_COARSE] = {"clock MONOTONIC_COARSE", "floor", run_coarse, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_LOAD] = {"load", "floor", run_load, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_LEASE] = {"weir_lease_take", "grant", run_lease, 1, SYSTEM, true, WORK_SUBTRACT, NO_FLOOR},
+    [WORK_LEASE_LIST] = {"weir_lease_take, two limits", "grant", run_lease, 1, LIST, true, WORK_LEASE, NO_FLOOR},
+    [WORK_TAKE_AT] = {"weir_take_at, now passed in", "grant", run_take_at, 1, SYSTEM, false, WORK_SWAP, NO_FLOOR},
+    [WORK_TAKE] = {"weir_take", "grant", run_take, 1, SYSTEM, false, WORK_SWAP, WORK_CLOCK},
+    [WORK_TAKE_COARSE] = {"weir_take, coarse clock", "grant", run_take, 1, COARSE, false, WORK_SWAP, WORK_COARSE},
+    [WORK_TAKE_TICKER] = {"weir_take, ticker", "grant", run_take, 1, TICKER, false, WORK_SWAP, NO_FLOOR},
+    [WORK_TAKE_TSC] = {"weir_take, TSC", "grant", run_take, 1, TSC, false, WORK_SWAP, NO_FLOOR},
+    [WORK_TAKE_HYBRID] = {"weir_take, hybrid (cell)", "grant", run_take, 1, HYBRID, false, WORK_MUTEX, WORK_CLOCK},
+    [WORK_TAKE_LOG] = {"weir_take, sliding log", "grant", run_take, 1, LOG, false, WORK_SWAP, WORK_CLOCK},
+    [WORK_TAKE_SOME] = {"weir_take_some(64), a permit", "grant", run_take_some, MANY, SYSTEM, false, NO_FLOOR,
+                        NO_FLOOR},
+    [WORK_RENEWALS] = {"renewals of leases", "grant", run_renewals, 1, SYSTEM, true, NO_FLOOR, NO_FLOOR},
+    [WORK_REFUSED] = {"weir_take, refused", "deny", run_refused, 1, SHUT, false, WORK_CLOCK, NO_FLOOR},
+    [WORK_REFUSED_COARSE] = {"weir_take, refused, coarse", "deny", run_refused, 1, SHUT_COARSE, false, WORK_COARSE,
+                             NO_FLOOR},
+    [WORK_REFUSED_TICKER] = {"weir_take, refused, ticker", "deny", run_refused, 1, SHUT_TICKER, false, NO_FLOOR,
+                             NO_FLOOR},
+    [WORK_REFUSED_TSC] = {"weir_take, refused, TSC", "deny", run_refused, 1, SHUT_TSC, false, NO_FLOOR, NO_FLOOR},
+    [WORK_REFUSED_LEASE] = {"weir_lease_take, refused", "deny", run_refused_lease, 1, SHUT, true, NO_FLOOR, NO_FLOOR},
+    [WORK_REFUSED_LEASE_TICKER] = {"weir_lease_take, refused, ticker", "deny", run_refused_lease, 1, SHUT_TICKER, true,
+                                   NO_FLOOR, NO_FLOOR},
+    [WORK_REFUSED_AT] = {"weir_take_at, refused", "deny", run_refused_at, 1, SHUT, false, NO_FLOOR, NO_FLOOR},
+    [WORK_READ_SYSTEM] = {"WEIR_CLOCK_SYSTEM", "clock", run_read, 1, SYSTEM, false, NO_FLOOR, NO_FLOOR},
+    [WORK_READ_COARSE] = {"WEIR_CLOCK_COARSE", "clock", run_read, 1, COARSE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_READ_TICKER] = {"WEIR_CLOCK_TICKER", "clock", run_read, 1, TICKER, false, NO_FLOOR, NO_FLOOR},
+    [WORK_READ_TSC] = {"WEIR_CLOCK_TSC", "clock", run_read, 1, TSC, false, NO_FLOOR, NO_FLOOR},
 };
 
 const struct bench_work_row *bench_work(enum bench_work work)
