@@ -6,8 +6,7 @@
 #ifdef WITH_LANES
 
 /* table_pair_of, step by step.  A product of two halves of words is one instruction, so half has to fit in 32 bits. */
-WITH_LANES static void find_eight(const struct table_area *area, const uint64_t hashes[],
-                                  struct table_pairs *pairs)
+WITH_LANES static void find_eight(const struct table_area *area, const uint64_t hashes[], struct table_pairs *pairs)
 {
     const lanes half = LANES_ALL(area->half), bucket = LANES_ALL((uint64_t)(uintptr_t)area->bucket);
     const lanes hash = lanes_load(hashes), low = LANES_ALL(UINT32_MAX);
