@@ -174,8 +174,8 @@ static uint64_t run_take_ahead(const struct bench *bench, struct chunk *chunk)
         if (i < CHUNK) word[i] = weir_table_prefetch(bench->table, &bench->plan, chunk->ask[i].key);
         if (i < TABLE_AHEAD) continue;
         const int at = i - TABLE_AHEAD;
-        done += weir_allowed(weir_table_take_prefetched(bench->table, &bench->plan, chunk->ask[at].key, word[at],
-                                                        chunk->now, 1));
+        done += weir_allowed(
+            weir_table_take_prefetched(bench->table, &bench->plan, chunk->ask[at].key, word[at], chunk->now, 1));
     }
     return done;
 }

@@ -84,7 +84,7 @@ WITH_LANES void hash_eight(const struct secret *secret, const struct hash_words 
 {
     const struct sip begin = sip_begin(secret);
     const lanes none = {0}, size = lanes_load(words->size), whole = size / SIP_WORD_SIZE,
-                 rest = size % SIP_WORD_SIZE * SIP_BYTE_BITS, unused = SIP_WORD_BITS - 1 - rest;
+                rest = size % SIP_WORD_SIZE * SIP_BYTE_BITS, unused = SIP_WORD_BITS - 1 - rest;
     const lanes last = (lanes_load(words->last) >> 1 >> unused) | LANES_ALL(salt) << rest;
     const lanes end = (LANES_ALL(salt) >> 1 >> unused) | (size + sizeof salt) << SIP_SIZE_SHIFT;
     lanes a = LANES_ALL(begin.a), b = LANES_ALL(begin.b), c = LANES_ALL(begin.c), d = LANES_ALL(begin.d);

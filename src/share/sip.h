@@ -7,8 +7,14 @@
 
 #include "share/hash.h"
 
-enum { SIP_WORD_SIZE = 8, SIP_WORD_BITS = 64, SIP_BYTE_BITS = 8, SIP_SIZE_SHIFT = 56, SIP_ROUNDS_AT_END = 3,
-       SIP_TAIL_WORDS = 2 };
+enum {
+    SIP_WORD_SIZE = 8,
+    SIP_WORD_BITS = 64,
+    SIP_BYTE_BITS = 8,
+    SIP_SIZE_SHIFT = 56,
+    SIP_ROUNDS_AT_END = 3,
+    SIP_TAIL_WORDS = 2
+};
 
 struct sip {
     uint64_t a, b, c, d;
@@ -86,8 +92,8 @@ static inline struct sip_tail sip_tail_of(const unsigned char *bytes, size_t siz
 {
     const unsigned rest_bits = (unsigned)(size % SIP_WORD_SIZE) * SIP_BYTE_BITS;
     const uint64_t above = salt >> 1 >> (SIP_WORD_BITS - 1 - rest_bits); /* what does not fit */
-    return (struct sip_tail){{sip_rest_of(bytes, size) | salt << rest_bits,
-                              above | (uint64_t)(size + sizeof salt) << SIP_SIZE_SHIFT}};
+    return (struct sip_tail){
+        {sip_rest_of(bytes, size) | salt << rest_bits, above | (uint64_t)(size + sizeof salt) << SIP_SIZE_SHIFT}};
 }
 
 #endif

@@ -159,8 +159,8 @@ static void ask_all(struct run *run)
         const weir_ask *ask = &run->ask[i];
         const weir_decision general = ask_generally(run->table[GENERAL], ask, run->now);
         const weir_decision one = weir_table_take_at(run->table[ONE_BY_ONE], ask->plan, ask->key, run->now, ask->cost);
-        const weir_decision prefetched = weir_table_take_prefetched(run->table[PREFETCHED], ask->plan, ask->key,
-                                                                    word[i], run->now, ask->cost);
+        const weir_decision prefetched =
+            weir_table_take_prefetched(run->table[PREFETCHED], ask->plan, ask->key, word[i], run->now, ask->cost);
         assert_equal(run, &one, &general);
         assert_equal(run, &prefetched, &general);
         assert_equal(run, &ask->decision, &general);

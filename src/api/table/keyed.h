@@ -68,7 +68,7 @@ struct weir_table {
     weir_clock clock;
     int unit; /* a unit is 2^-unit ns */
     struct secret secret;
-    bool lanes; /* the processor has them, for hash_keys */
+    bool lanes;           /* the processor has them, for hash_keys */
     uint64_t offset_ns;   /* CLOCK_MONOTONIC + this = the time in there */
     int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's; 0 without a file, which no other namespace sees */
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */

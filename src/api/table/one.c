@@ -175,8 +175,7 @@ static void take_fetched(struct batch *batch, const struct table_pairs *pairs, w
         weir_ask *ask = &asks[i];
         const struct plan *plan = plan_inside_const(ask->plan);
         if (plan != common->plan && !keyed_is_one(table, plan)) {
-            ask->decision =
-                weir_table_take_at(table, ask->plan, ask->key, (weir_instant){batch->now_ns}, ask->cost);
+            ask->decision = weir_table_take_at(table, ask->plan, ask->key, (weir_instant){batch->now_ns}, ask->cost);
             continue;
         }
         if (plan != common->plan) *common = common_of(table, plan, batch->now_ns);
@@ -216,7 +215,8 @@ static void take_some(struct batch *batch, weir_ask *asks, size_t count)
         moved[i / LANES] = move_eight(table, asks + i, (size_t)least(count - i, LANES), &words[i / LANES]);
     for (size_t i = 0; i < count; i += LANES) {
         const size_t some = (size_t)least(count - i, LANES);
-        if (moved[i / LANES]) hash_eight(&table->secret, &words[i / LANES], keyed_salt(change_of(&asks[i]), 0), hash + i);
+        if (moved[i / LANES])
+            hash_eight(&table->secret, &words[i / LANES], keyed_salt(change_of(&asks[i]), 0), hash + i);
         for (size_t at = i; !moved[i / LANES] && at < i + some; at++)
             hash[at] = keyed_identity(table, asks[at].key, change_of(&asks[at]), 0);
         table_fetch_pairs(batch->slots, table->lanes, hash + i, some, &pairs[i / LANES]);
