@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    The fast call for one limit says, writes and counts to the bit what the general one does.
 
-   Four tables with one secret are asked the same: one by one, in batches, prefetched, and by the general call.  Limits, costs,
-   keys, units and times are drawn; few slots for many keys, so that they are full, displace and are displaced; and they
-   grow on the way.
+   Four tables with one secret are asked the same: one by one, in batches, prefetched, and by the general call.  Limits,
+   costs, keys, units and times are drawn; few slots for many keys, so that they are full, displace and are displaced;
+   and they grow on the way.
 
    The same numbers in every run. */
 #include <stdarg.h>

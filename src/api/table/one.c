@@ -193,10 +193,17 @@ static void take_fetched(struct batch *batch, const struct table_pairs *pairs, w
     }
 }
 
+/* 0: it has none. */
+static uint64_t hash_of(const weir_table *table, const weir_ask *ask)
+{
+    if (!keyed_is_one(table, plan_inside_const(ask->plan))) return 0;
+    return keyed_identity(table, ask->key, change_of(ask), 0);
+}
+
 /* True if eight keys can be hashed together: their words are ready then. */
 static bool move_eight(const weir_table *table, const weir_ask *asks, size_t count, struct hash_words *words)
 {
-    bool same = table->lanes && count == LANES;
+    bool same = table->lanes && count == LANES && keyed_is_one(table, plan_inside_const(asks[0].plan));
     for (size_t i = 1; same && i < count; i++)
         same = asks[i].plan == asks[0].plan || change_of(&asks[i]) == change_of(&asks[0]);
     return same && hash_move(words, asks);
@@ -217,8 +224,7 @@ static void take_some(struct batch *batch, weir_ask *asks, size_t count)
         const size_t some = (size_t)least(count - i, LANES);
         if (moved[i / LANES])
             hash_eight(&table->secret, &words[i / LANES], keyed_salt(change_of(&asks[i]), 0), hash + i);
-        for (size_t at = i; !moved[i / LANES] && at < i + some; at++)
-            hash[at] = keyed_identity(table, asks[at].key, change_of(&asks[at]), 0);
+        for (size_t at = i; !moved[i / LANES] && at < i + some; at++) hash[at] = hash_of(table, &asks[at]);
         table_fetch_pairs(batch->slots, table->lanes, hash + i, some, &pairs[i / LANES]);
     }
     for (size_t i = 0; i < count; i += LANES)

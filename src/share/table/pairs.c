@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   The places for many hashes: of eight at once in the lanes of AVX-512, which takes 2 instructions a hash for what takes
-   25 one by one. */
+   The places for many hashes: of eight at once in the lanes of AVX-512, which takes 2 instructions a hash for what
+   takes 25 one by one. */
 #include "share/table/pairs.h"
 
 #ifdef WITH_LANES

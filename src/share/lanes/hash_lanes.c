@@ -7,13 +7,13 @@
    Narrower registers gain nothing.  AVX2 has four lanes and no rotation, so a round is 26 instructions; with the words
    moved into lanes a key takes 120 instructions instead of 157, but each waits for the one before, and on the processor
    where this was measured (Zen 5) it takes a fifth longer than hash_key.  NEON has two lanes. */
-#include "share/hash_lanes.h"
+#include "share/lanes/hash_lanes.h"
 
-#include "share/lanes.h"
+#include "share/lanes/lanes.h"
 #include "share/sip.h"
 
-/* Of a key of at least a word.  There is no branch for what one key has and another has not: where a word does not exist
-   the last bytes are read. */
+/* Of a key of at least a word.  There is no branch for what one key has and another has not: where a word does not
+   exist the last bytes are read. */
 static inline uint64_t whole_word(const weir_key *key, size_t at)
 {
     const size_t end = key->size - SIP_WORD_SIZE;
@@ -50,12 +50,12 @@ bool hash_move(struct hash_words *words, const weir_ask asks[])
 
 #ifdef WITH_LANES
 
-IN_LANES void rotate_lanes(lanes *word, int bits)
+static IN_LANES void rotate_lanes(lanes *word, int bits)
 {
     *word = *word << bits | *word >> (SIP_WORD_BITS - bits);
 }
 
-IN_LANES void round_lanes(lanes *a, lanes *b, lanes *c, lanes *d)
+static IN_LANES void round_lanes(lanes *a, lanes *b, lanes *c, lanes *d)
 {
     *a += *b;
     *c += *d;
@@ -74,7 +74,7 @@ IN_LANES void round_lanes(lanes *a, lanes *b, lanes *c, lanes *d)
 }
 
 /* Where the mask is set. */
-IN_LANES void set_lanes(lanes *word, const lanes *mask, const lanes *other)
+static IN_LANES void set_lanes(lanes *word, const lanes *mask, const lanes *other)
 {
     *word = (*other & *mask) | (*word & ~*mask);
 }
