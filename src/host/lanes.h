@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Whether the processor has the registers that share/lanes/hash_lanes.h wants. */
+   Whether the processor has the registers that share/hash/hash_lanes.h wants. */
 #ifndef WEIR_HOST_LANES_H
 #define WEIR_HOST_LANES_H
 

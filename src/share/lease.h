@@ -3,6 +3,7 @@
 #ifndef WEIR_SHARE_LEASE_H
 #define WEIR_SHARE_LEASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/algorithm.h"
@@ -18,6 +19,7 @@ struct trade {
     uint64_t end;        /* where the last of them ended, */
     uint32_t generation; /* and under which rule */
     uint64_t want;       /* the most it wants in exchange; 0: none */
+    bool of_one;         /* nothing of a list of limits */
 };
 
 /* What it gets: permits that may be spent between their starts and the next trade. */

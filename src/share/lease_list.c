@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    Leases of several limits at once: as lease.c, for each limit of a list.
 
-   A leased permit is charged to each limit, so each holds back what is out, and a lease gets what the one with the least
-   to give can give.  What remains is the order of calls:
+   A leased permit is charged to each limit, so each holds back what is out, and a lease gets what the one with the
+   least to give can give.  What remains is the order of calls:
 
    Given back is only while no call waits.  A waiting call was charged to each limit at its start, as if it came only
    then, and one that gave it less would let a newcomer have the same start.
@@ -91,7 +91,7 @@ struct lease_slice lease_trade_all(struct rules rules, uint64_t *state, const st
 {
     if (rules.count == 1) return lease_trade(rules.rule, state, trade, out);
     struct lease_slice got = {.generation = rules.rule[0].generation, .scale = rules.rule[0].scale & 63};
-    if (!lease_may(rules)) return got;
+    if (!lease_may(rules) || trade->of_one) return got;
     lease_hold_all(rules, state, trade->now_ns, out);
     give_back_all(rules, state, trade);
     uint64_t permits = trade->want;

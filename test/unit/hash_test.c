@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "host/lanes.h"
-#include "share/lanes/hash_lanes.h"
+#include "share/hash/hash_lanes.h"
 #include "unit/skip.h"
 #include "unit/random.h"
 

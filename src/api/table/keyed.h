@@ -21,7 +21,7 @@
 #include "host/thread.h"
 #include "plan/plan.h"
 #include "share/ask.h"
-#include "share/lanes/hash_lanes.h"
+#include "share/hash/hash_lanes.h"
 #include "share/table/region.h"
 #include "share/table/table.h"
 #include "share/table/top.h"

@@ -3,7 +3,7 @@
 #ifndef WEIR_SHARE_TABLE_PAIRS_H
 #define WEIR_SHARE_TABLE_PAIRS_H
 
-#include "share/lanes/lanes.h"
+#include "share/hash/lanes.h"
 #include "share/table/table.h"
 
 /* Pair i is in first[i], second[i] and tag[i]. */

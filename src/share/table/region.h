@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "share/atomic.h"
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { REGION_PAGE = 4096, REGION_AREAS_MAX = 8, REGION_BOOT_BYTES = 16 };
 

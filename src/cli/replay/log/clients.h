@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "cli/common/rows.h"
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { CLIENT_KEY_INSIDE = 28 };
 

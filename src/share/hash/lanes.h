@@ -2,8 +2,8 @@
    Eight 64-bit words in one register of AVX-512, for functions that are called only where the processor has them.
 
    WITH_LANES is defined where the compiler can make such functions, and marks them. */
-#ifndef WEIR_SHARE_LANES_LANES_H
-#define WEIR_SHARE_LANES_LANES_H
+#ifndef WEIR_SHARE_HASH_LANES_H
+#define WEIR_SHARE_HASH_LANES_H
 
 #include <stdint.h>
 #include <string.h>

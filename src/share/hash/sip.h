@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
    The rounds of SipHash-1-3 and the words of its messages, for hash.c and hash_lanes.c. */
-#ifndef WEIR_SHARE_SIP_H
-#define WEIR_SHARE_SIP_H
+#ifndef WEIR_SHARE_HASH_SIP_H
+#define WEIR_SHARE_HASH_SIP_H
 
 #include <stddef.h>
 
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum {
     SIP_WORD_SIZE = 8,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
    SipHash-1-3 of eight keys at once: hash_key of each, to the bit, in the lanes of wide registers. */
-#ifndef WEIR_SHARE_LANES_LANES_HASH_LANES_H
-#define WEIR_SHARE_LANES_LANES_HASH_LANES_H
+#ifndef WEIR_SHARE_HASH_HASH_HASH_LANES_H
+#define WEIR_SHARE_HASH_HASH_HASH_LANES_H
 
 #include <weir/weir.h>
 
-#include "share/hash.h"
-#include "share/lanes/lanes.h"
+#include "share/hash/hash.h"
+#include "share/hash/lanes.h"
 
 /* The words of eight keys.  whole[i]: the i-th whole word of each, anything where there is none; last: the bytes after
    those, in the highest ones; size: bytes. */

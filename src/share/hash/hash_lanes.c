@@ -7,10 +7,10 @@
    Narrower registers gain nothing.  AVX2 has four lanes and no rotation, so a round is 26 instructions; with the words
    moved into lanes a key takes 120 instructions instead of 157, but each waits for the one before, and on the processor
    where this was measured (Zen 5) it takes a fifth longer than hash_key.  NEON has two lanes. */
-#include "share/lanes/hash_lanes.h"
+#include "share/hash/hash_lanes.h"
 
-#include "share/lanes/lanes.h"
-#include "share/sip.h"
+#include "share/hash/lanes.h"
+#include "share/hash/sip.h"
 
 /* Of a key of at least a word.  There is no branch for what one key has and another has not: where a word does not
    exist the last bytes are read. */

@@ -13,9 +13,9 @@
    key and salt give the same message.
 
    The result is the same on every byte order, and the time does not depend on the values. */
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
-#include "share/sip.h"
+#include "share/hash/sip.h"
 
 static inline void sip_words(struct sip *sip, const unsigned char *bytes, size_t size)
 {
