@@ -85,8 +85,9 @@ static ATOM_INLINE enum table_verdict try_at(const struct table *slots, struct t
 }
 
 /* The rest of a call that try_at has not allowed, and counts it. */
-static void take_otherwise(weir_table *table, const struct common *common, weir_key key, uint64_t hash, uint64_t cost,
-                           enum table_verdict verdict, uint64_t drained, weir_decision *decision)
+static ATOM_INLINE void take_otherwise(weir_table *table, const struct common *common, weir_key key, uint64_t hash,
+                                       uint64_t cost, enum table_verdict verdict, uint64_t drained,
+                                       weir_decision *decision)
 {
     uint32_t events = 0;
     if (verdict == TABLE_REFUSED) refuse_one(table, common, cost, drained, decision);
@@ -245,6 +246,9 @@ void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t has
 
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
+    for (size_t i = 0; keyed_is_wide(table) && i < count; i++)
+        asks[i].decision = weir_table_take_at(table, asks[i].plan, asks[i].key, now, asks[i].cost);
+    if (keyed_is_wide(table)) return;
     struct batch batch = batch_of(table, now.ns);
     for (size_t i = 0; i < count; i += AT_ONCE) take_some(&batch, asks + i, (size_t)least(count - i, AT_ONCE));
     keyed_count_granted(table, batch.calls, batch.permits);
