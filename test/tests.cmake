@@ -122,7 +122,7 @@ endforeach()
 file(GLOB_RECURSE checked CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
-foreach(name IN ITEMS change error home open queue sized take wait)
+foreach(name IN ITEMS change error home open queue sized stock take wait)
     list(APPEND checked "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
 file(GLOB checker CONFIGURE_DEPENDS "${test_dir}/model/*.c")

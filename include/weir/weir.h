@@ -147,7 +147,7 @@ typedef struct { /* begin with WEIR_OPTIONS, which sets size; 0 in any other fie
     size_t size;
     weir_use use;
     weir_clock clock;
-    uint64_t min_sleep_ns;    /* the shortest sleep: a thread may wake so late, but never early; 0 = 50 us */
+    uint64_t min_sleep_ns;    /* the shortest sleep: a thread may wake so late, but never early; 0 = up to 50 us */
     uint64_t spin_ns;         /* spin instead of sleeping for the last part of a wait; 0 = never */
     uint64_t tick_ns;         /* period of WEIR_CLOCK_TICKER, 1000 or more; 0 = 1 ms */
     uint64_t spin_processors; /* threads of the process that may spin at once; 0 = half of its processors */

@@ -106,6 +106,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     if (failed != 0) return failed;
     const struct home_room room = home_make_room(limiter, plan, now_ns);
     if (room.failed) return api_fail(error, WEIR_ENOMEM, "no memory for the state of these limits");
+    limiter_close_stock(limiter);
     home_close(limiter, &held);
     queue_lock_all(limiter);
     now_ns = most(now_ns, limiter_now_ns(limiter)); /* a waiter that has left its queue by now has started */
@@ -121,6 +122,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     end_pause(limiter, now_ns, carry);
     queue_unlock_all(limiter);
     home_open(limiter, &held);
+    limiter_open_stock(limiter);
     return 0;
 }
 
@@ -155,6 +157,8 @@ static void pause_limiter(weir_limiter *limiter)
     atom_store(&limiter->clock_ends_ns, 0);
     word_slow_down(&limiter->word);
     atom_store(&limiter->way, (uint64_t)limiter->clock);
+    limiter_close_stock(limiter);
+    limiter_open_stock(limiter);
     host_unlock(&limiter->mutex);
     host_event_signal(&limiter->event);
 }

@@ -69,6 +69,7 @@ void limiter_forget_leases(weir_limiter *limiter)
         host_free(holder);
     }
     limiter->holders = NULL;
+    limiter->stock = (struct stock){.held = {0}};
     atom_store(&limiter->word.out, 0);
 }
 

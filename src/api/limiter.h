@@ -4,8 +4,8 @@
        open.c   opening, stopping, closing            take.c   calls: time (host) -> a home (share) -> tally
        change.c another limit, while in use           home.c   where the state is stored
        wait.c   sleeping until a start                queue.c  the waiters, and their order
-       lease.c  permits that threads take in advance  fork.c   when the process forks
-       report.c counters, and when operations were due */
+       lease.c  permits that threads take in advance  stock.c  permits that are due, for threads that wait
+       report.c counters, and when operations were due   fork.c   when the process forks */
 #ifndef WEIR_API_LIMITER_H
 #define WEIR_API_LIMITER_H
 
@@ -20,6 +20,7 @@
 #include "share/cell.h"
 #include "share/line.h"
 #include "share/log_view.h"
+#include "share/stock.h"
 #include "share/word.h"
 #include "share/word_fast.h"
 
@@ -61,7 +62,10 @@ struct queue {
 /* The threads that sleep without a reservation, see wait.c. */
 struct naps {
     _Alignas(SHARE_LINE) struct atom count;
-    struct atom timer_ns; /* the last one that was set */
+    struct atom timer_ns;   /* the last one that was set */
+    struct atom late_ns;    /* how late threads wake, on average */
+    struct atom changing;   /* 1: a change wants the stock, and no thread competes for its lock */
+    struct atom granted_ns; /* the last call that came while none had to wait */
 };
 
 /* Where the state is stored: at most one home is open, and none during a change. */
@@ -81,6 +85,7 @@ struct home_held {
     lines       cell                see cell.h
     lines       tally, queue        one for each thread index
     a line      naps                written by threads that nap
+    a line      stock               written by threads that wait for one start after another
     beyond      event ...           written when something happens, most of it under the mutex */
 struct weir_limiter {
     struct word word; /* one limit of one word; closed if another home has it */
@@ -96,6 +101,7 @@ struct weir_limiter {
 
     _Alignas(SHARE_LINE) uint64_t min_sleep_ns;
     uint64_t spin_ns, spin_processors;
+    bool naps_least;        /* no minimum was asked for, so naps are as short as pays */
     uint64_t ahead_ns;      /* permits that start this soon may go into a lease */
     struct atom spacing_ns; /* from one start to the next */
     struct atom room_ns;    /* how much of the schedule can be made up for at once */
@@ -106,6 +112,7 @@ struct weir_limiter {
     struct tally tally[HOST_SLOTS + 1];
     struct queue queue[HOST_SLOTS + 1]; /* by thread, as the tally */
     struct naps naps;
+    struct stock stock;
 
     struct atom paused_at_ns; /* 0: it is running */
     struct atom paused_ns;    /* the total of earlier pauses */
@@ -155,6 +162,13 @@ static inline uint64_t limiter_stands_ns(const weir_limiter *limiter, uint64_t n
 {
     const uint64_t paused_at_ns = atom_load(&limiter->paused_at_ns);
     return paused_at_ns != 0 ? paused_at_ns : now_ns;
+}
+
+/* True for clocks by which nothing becomes due in a nap.  By the system's clock a reserved start may be due already, so
+   it is taken. */
+static inline bool limiter_stands_still(const weir_limiter *limiter)
+{
+    return limiter->clock != WEIR_CLOCK_SYSTEM && limiter->clock != WEIR_CLOCK_TSC;
 }
 
 static inline bool limiter_paused(const weir_limiter *limiter)
@@ -237,6 +251,38 @@ void limiter_forget_leases(weir_limiter *limiter);
 
 /* Tells all leases that the limiter is closed. */
 void limiter_leave_leases(weir_limiter *limiter);
+
+/* ---- stock.c ---- */
+
+static inline bool limiter_stocked(const weir_limiter *limiter)
+{
+    return atom_load(&limiter->stock.held) != 0;
+}
+
+/* Spends permits in stock, without counting; false if there are too few, or if they are too old. */
+enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision);
+
+/* Takes what is due, for a limit that threads nap for.  False if a thread that may nap should: others took all that was
+   due a moment ago, or take it just now. */
+bool limiter_fill_stock(weir_limiter *limiter, bool may_nap);
+
+/* A waiting call was granted now_ns without a wait. */
+void limiter_stock_if_quick(weir_limiter *limiter, uint64_t now_ns);
+
+/* For how long, at most so long, threads have been spending what it was filled with last; 0: nothing. */
+uint64_t limiter_stock_lasted_ns(const weir_limiter *limiter, uint64_t now_ns, uint64_t most_ns);
+
+void limiter_trade_stock_back(weir_limiter *limiter);
+
+/* Before any call that does not take from the stock. */
+static inline void limiter_return_stock(weir_limiter *limiter)
+{
+    if (limiter_stocked(limiter)) limiter_trade_stock_back(limiter);
+}
+
+/* [under the mutex] From here on there is no stock, until it is opened again. */
+void limiter_close_stock(weir_limiter *limiter);
+void limiter_open_stock(weir_limiter *limiter);
 
 /* ---- queue.c ---- */
 

@@ -48,6 +48,7 @@ int weir_open(weir_limiter **owned, const char *limits, const weir_options *opti
     limiter->use = chosen.use;
     limiter->ahead_ns = most(chosen.min_sleep_ns, AHEAD_NS);
     limiter->min_sleep_ns = chosen.min_sleep_ns == 0 ? MIN_SLEEP_USUAL_NS : chosen.min_sleep_ns;
+    limiter->naps_least = chosen.min_sleep_ns == 0;
     limiter->spin_ns = chosen.spin_ns;
     limiter->spin_processors = chosen.spin_processors != 0 ? chosen.spin_processors : most(host_processors() / 2, 1);
     failed = start_clock(limiter, &chosen, error);

@@ -69,6 +69,7 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
     sum.late_max_ns = atom_load(&limiter->late_max_ns);
     sum.begun_ns = atom_load(&limiter->begun_ns);
     if (sum.begun_ns != 0) sum.elapsed_ns = subtract_to_zero(now_ns, sum.begun_ns + atom_load(&limiter->paused_ns));
+    limiter_return_stock(limiter);
     limiter_look(limiter, read_rules, &(struct reading){now_ns, &sum, true});
     api_write_sized(stats, size, &sum, sizeof sum);
 }

@@ -116,6 +116,7 @@ static bool stands(const weir_limiter *limiter, uint64_t now_ns)
 
 void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
 {
+    limiter_return_stock(limiter);
     if (stands(limiter, asked->now_ns)) ask_paused(limiter, asked, decision);
     else ask_growing(limiter, asked, decision);
 }
@@ -161,7 +162,9 @@ static __attribute__((noinline)) void begin(weir_limiter *limiter)
 static ATOM_INLINE bool take_from_cell(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, weir_decision *decision)
 {
     const bool usual = cell_is_filled(&limiter->cell) && now_ns < atom_load(&limiter->clock_ends_ns);
-    if (!usual || limiter_stopped(limiter) || !cell_take(&limiter->cell, now_ns, cost, decision)) return false;
+    if (!usual || limiter_stopped(limiter) || limiter_stocked(limiter) ||
+        !cell_take(&limiter->cell, now_ns, cost, decision))
+        return false;
     limiter_count(limiter, decision);
     return true;
 }
@@ -297,6 +300,7 @@ void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint
     /* During a pause, as of its beginning: the limit's clock stands. */
     const uint64_t now_ns = limiter_stands_ns(limiter, limiter_now_ns(limiter));
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
+    limiter_return_stock(limiter);
     weir_decision of_one = *decision;
     of_one.charged = cost[0];
     while (!settle_log(limiter, now_ns, &of_one, actual[0]) &&

@@ -65,21 +65,16 @@ void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns)
 
 /* ---- naps ---- */
 
+enum { NAP_LEAST_NS = 5000, NAPS_ON_AVERAGE = 8 };
+
 static uint64_t step_ns(const weir_limiter *limiter)
 {
     return limiter->min_sleep_ns / WAKES_IN_A_MIN_SLEEP;
 }
 
-/* True for clocks by which nothing becomes due in a nap.  By the system's clock a reserved start may be due already, so
-   it is taken. */
-static bool stands_still(weir_clock clock)
-{
-    return clock == WEIR_CLOCK_MANUAL || clock == WEIR_CLOCK_COARSE || clock == WEIR_CLOCK_TICKER;
-}
-
 bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t retry_ns)
 {
-    if (wait->napped || wait->until_ns != WEIR_FOREVER || stands_still(limiter->clock)) return false;
+    if (wait->napped || wait->until_ns != WEIR_FOREVER || limiter_stands_still(limiter)) return false;
     if (limiter->spin_ns != 0 && host_spin_may(limiter->spin_processors)) return false;
     const uint64_t each_ns = multiply_saturating(atom_load(&limiter->spacing_ns), wait->cost);
     /* Nothing may be lost within the minimum sleep, and each thread that wakes should find at least one permit that is
@@ -88,15 +83,33 @@ bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t
     return kept && retry_ns < limiter->min_sleep_ns && each_ns <= step_ns(limiter);
 }
 
-/* At least the minimum sleep from now, and a fraction of one after the last timer; but not later than all napping
-   threads need. */
+/* What a sleep is late by it mostly costs, too.  So with naps of three quarters of that a single thread uses about half
+   of a processor, and nothing waits for twice as long as a sleep is late; unless a longer nap was asked for. */
+static uint64_t nap_ns(const weir_limiter *limiter)
+{
+    if (!limiter->naps_least) return limiter->min_sleep_ns;
+    return most(atom_load(&limiter->naps.late_ns) * 3 / 4, NAP_LEAST_NS);
+}
+
+/* A moving average; what is later than a minimum sleep was not the sleep's. */
+static void note_nap(weir_limiter *limiter, uint64_t timer_ns)
+{
+    const uint64_t now_ns = host_now_ns(), seen_ns = atom_load(&limiter->naps.late_ns);
+    const uint64_t late_ns = least(subtract_to_zero(now_ns, timer_ns), limiter->min_sleep_ns);
+    if (now_ns < timer_ns) return; /* woken */
+    atom_store(&limiter->naps.late_ns, seen_ns - seen_ns / NAPS_ON_AVERAGE + late_ns / NAPS_ON_AVERAGE);
+}
+
+/* At least a nap from now, and a step after the last timer, or as much later as the thread that it wakes has to do; but
+   not later than all napping threads need. */
 static uint64_t set_timer(weir_limiter *limiter, uint64_t now_ns, uint64_t napping)
 {
-    const uint64_t first_ns = add_saturating(now_ns, limiter->min_sleep_ns);
-    const uint64_t last_ns = add_saturating(first_ns, multiply_saturating(napping, step_ns(limiter)));
+    const uint64_t step = step_ns(limiter) + limiter_stock_lasted_ns(limiter, now_ns, step_ns(limiter));
+    const uint64_t first_ns = add_saturating(now_ns, nap_ns(limiter));
+    const uint64_t last_ns = add_saturating(first_ns, multiply_saturating(napping, step));
     uint64_t seen = atom_load(&limiter->naps.timer_ns), timer_ns;
     do {
-        timer_ns = least(most(add_saturating(seen, step_ns(limiter)), first_ns), last_ns);
+        timer_ns = least(most(add_saturating(seen, step), first_ns), last_ns);
     } while (!atom_swap(&limiter->naps.timer_ns, &seen, timer_ns));
     return timer_ns;
 }
@@ -104,7 +117,9 @@ static uint64_t set_timer(weir_limiter *limiter, uint64_t now_ns, uint64_t nappi
 void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen)
 {
     const uint64_t others = atom_add(&limiter->naps.count, 1);
-    host_event_wait(&limiter->event, seen, set_timer(limiter, host_now_ns(), others));
+    const uint64_t timer_ns = set_timer(limiter, host_now_ns(), others);
+    host_event_wait(&limiter->event, seen, timer_ns);
+    note_nap(limiter, timer_ns);
     atom_add(&limiter->naps.count, UINT64_MAX);
     wait->slept = wait->napped = true;
 }
@@ -253,6 +268,31 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
     return false;
 }
 
+/* Two threads that take turns at one line are slower than one of them alone; so one that meets another naps. */
+static bool take_alone(weir_limiter *limiter, struct wait *wait, uint32_t seen, weir_decision *decision)
+{
+    enum stock_answer answer;
+    while ((answer = limiter_take_stocked(limiter, wait->cost, decision)) == STOCK_MET) {
+        if (limiter_naps(limiter, wait, 0)) limiter_nap(limiter, wait, seen);
+    }
+    return answer == STOCK_SPENT;
+}
+
+/* Takes what is due for itself and for the calls that come next; false if it needs something else. */
+static bool wait_for_stock(weir_limiter *limiter, struct wait *wait, weir_decision *decision)
+{
+    if (wait->lost || !(wait->napped || limiter_stocked(limiter))) return false;
+    const uint32_t seen = host_event_seen(&limiter->event);
+    bool taken = take_alone(limiter, wait, seen, decision);
+    if (!taken && !limiter_fill_stock(limiter, limiter_naps(limiter, wait, 0))) {
+        limiter_nap(limiter, wait, seen);
+        limiter_fill_stock(limiter, false);
+    }
+    if (!taken) taken = take_alone(limiter, wait, seen, decision);
+    if (taken) count_wait(limiter, wait, decision);
+    return taken;
+}
+
 struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
 {
     struct wait wait = {.cost = cost, .until_ns = WEIR_FOREVER, .late_ns = LATE_LEAST_NS};
@@ -264,7 +304,12 @@ struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint6
 weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns)
 {
     weir_decision decision;
+    if (limiter_stocked(limiter) && limiter_take_stocked(limiter, cost, &decision) == STOCK_SPENT) {
+        limiter_count_leased(limiter, 1, cost);
+        return decision;
+    }
     struct wait wait = limiter_begin_wait(limiter, cost, wait_max_ns);
-    while (!limiter_wait(limiter, &wait, &decision)) continue;
+    while (!wait_for_stock(limiter, &wait, &decision) && !limiter_wait(limiter, &wait, &decision)) continue;
+    if (!wait.slept && decision.verdict == WEIR_ALLOW) limiter_stock_if_quick(limiter, decision.start.ns);
     return decision;
 }

@@ -101,8 +101,9 @@ struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const s
     got.first_ns = start_ns(rule, slice.first, now, trade->now_ns);
     got.last_ns = start_ns(rule, slice.last, now, trade->now_ns);
     got.end = slice.end;
-    const uint64_t ticks = ticks_of(rule, slice.permits);
-    if (slice.permits != 0 && algorithm->lateness != NULL)
-        got.due_ns = ns_ceil_signed(rule, algorithm_due(rule, algorithm, slice.end, ticks));
+    if (slice.permits != 0 && algorithm->lateness != NULL) {
+        got.due_ns = ns_ceil_signed(rule, algorithm_due(rule, algorithm, slice.end, ticks_of(rule, slice.permits)));
+        got.last_due_ns = ns_ceil_signed(rule, algorithm_due(rule, algorithm, slice.end, ticks_of(rule, 1)));
+    }
     return got;
 }

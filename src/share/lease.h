@@ -24,8 +24,8 @@ struct trade {
 struct lease_slice {
     uint64_t permits; /* 0: none */
     uint64_t first_ns, last_ns;
-    uint64_t due_ns; /* when the first was due; 0: there is no schedule */
-    uint64_t end;    /* end of the last permit's slot, in ticks */
+    uint64_t due_ns, last_due_ns; /* when the first and the last were due; 0: there is no schedule */
+    uint64_t end;                 /* end of the last permit's slot, in ticks */
     uint32_t generation;
     uint8_t scale; /* a permit is 2^scale ticks */
 };

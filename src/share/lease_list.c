@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    Leases of several limits at once: as lease.c, for each limit of a list.
 
-   A leased permit is charged to each limit, so each holds back what is out, and a lease gets what the one with the least
-   to give can give.  What remains is the order of calls:
+   A leased permit is charged to each limit, so each holds back what is out, and a lease gets what the one with the
+   least to give can give.  What remains is the order of calls:
 
    Given back is only while no call waits.  A waiting call was charged to each limit at its start, as if it came only
    then, and one that gave it less would let a newcomer have the same start.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
    A spin lock, for sections of some tens of ns: 0 is free, 1 is held.
 
-   A thread that finds it held stays away from its line for a microsecond or so.  Meanwhile the holder takes it again and
-   again at the cost of one thread alone; if two threads took turns, each turn would cost the transfer of the line, of
-   those behind it, and a look at a lock that is held.  Now and then it yields, since the holder may have been
-   preempted. */
+   A thread that finds it held stays away from its line for a microsecond or so. Meanwhile the holder takes it again
+   and again at the cost of one thread alone; if two threads took turns, each turn would cost the transfer of the
+   line, of those behind it, and a look at a lock that is held. Now and then it yields, since the holder may have
+   been preempted. */
 #ifndef WEIR_SHARE_LOCK_H
 #define WEIR_SHARE_LOCK_H
 

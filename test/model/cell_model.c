@@ -2,8 +2,8 @@
    Src/share/cell.c under two and three threads, in all interleavings.
 
    What the lock guards is plain memory, which the model checker does not see, and the plain code after a step belongs
-   to that step.  So the source is compiled in here with three of the core's functions announced: each reads the states at
-   one step and writes them at the next, and whoever gets between them is seen.
+   to that step.  So the source is compiled in here with three of the core's functions announced: each reads the states
+   at one step and writes them at the next, and whoever gets between them is seen.
 
    The oracle is a model that nobody shares.  Each call is held against it at its last step, where the lock is opened:
    the answer and all states have to be what the calls before it, one after the other, leave.

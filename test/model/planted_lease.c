@@ -34,8 +34,12 @@ static struct lease_slice traded(struct mistake mistake, const struct rule *rule
     if (trade->unused != 0) give_back(rule, state, trade);
     if (most < SLICE_LEAST) return (struct lease_slice){.generation = rule->generation};
     const struct stretch slice = algorithm_of(rule)->slice(rule, state, now, now, most);
-    return (struct lease_slice){slice.permits, trade->now_ns,    trade->now_ns, 0,
-                                slice.end,     rule->generation, rule->scale};
+    return (struct lease_slice){.permits = slice.permits,
+                                .first_ns = trade->now_ns,
+                                .last_ns = trade->now_ns,
+                                .end = slice.end,
+                                .generation = rule->generation,
+                                .scale = rule->scale};
 }
 
 static bool trade_with(struct mistake mistake, struct word *word, const struct trade *trade, struct lease_slice *slice)

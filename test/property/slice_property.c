@@ -261,7 +261,8 @@ static void inherit(struct prop *prop, struct holders *all)
     const uint64_t fit = permits_floor(all->subject.rule, all->subject.rule->burst) - 1;
     const uint64_t now_ns = all->subject.now_ns;
     all->out = prop_pick_size(prop, least(fit, WANT_MAX));
-    all->holder[0].slice = (struct lease_slice){all->out, now_ns, now_ns, 0, 0, UINT32_MAX, 0};
+    all->holder[0].slice =
+        (struct lease_slice){.permits = all->out, .first_ns = now_ns, .last_ns = now_ns, .generation = UINT32_MAX};
 }
 
 static void holders_property(struct prop *prop)

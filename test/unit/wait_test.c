@@ -165,18 +165,19 @@ static void pace_for(const char *limits, uint64_t per_s, uint64_t for_ns, uint64
     static weir_lease lease;
     weir_limiter *limiter = open_made_up(limits, min_sleep_ns, 0);
     const uint64_t shortest_ns = min_sleep_ns != 0 ? min_sleep_ns : 50 * US, begin_ns = machine.now_ns;
+    const uint64_t nap_ns = min_sleep_ns != 0 ? min_sleep_ns : 5 * US; /* the least, beside what it is late by */
     uint64_t granted = 0, waits_with_two = 0;
     if (leased) assert_int_equal(weir_lease_open(&lease, limiter, NULL), 0);
     machine.system_calls = machine.locks = 0;
-    machine.nothing_out = min_sleep_ns == 0;
+    machine.nothing_out = min_sleep_ns == 0 && leased;
     while (machine.now_ns - begin_ns < for_ns) {
         const uint64_t before = machine.sleeps;
         start_one(limiter, leased ? &lease : NULL);
         if (machine.sleeps - before > 1) waits_with_two++;
         granted++;
     }
-    assert_true(machine.shortest_ns >= shortest_ns);
-    assert_true(machine.sleeps <= for_ns / shortest_ns + 1);
+    assert_true(machine.shortest_ns >= nap_ns);
+    assert_true(machine.sleeps <= for_ns / (nap_ns + LATE_NS) + 1);
     assert_int_equal(waits_with_two, 0);
     assert_int_equal(machine.locks, 0);
     /* What has become due, but in the last sleep. */
@@ -204,6 +205,7 @@ static void test_sleeps_are_merged(void **state)
         {"100000/s catchup=1.1", 100000, S, 0, true},
         {"1000000/s", 1000000, S / 4, 0, false},
         {"1000000/s", 1000000, S / 4, 0, true},
+        {"10000000/s catchup=1.1", 10000000, S / 20, 0, false},
         {"10000000/s catchup=1.1", 10000000, S / 20, 0, true},
         {"50000000/s catchup=1.1", 50000000, S / 50, 0, true},
         {"10000/s catchup=1.1", 10000, S, 1 * MS, true},
@@ -264,6 +266,97 @@ static void test_nap_for_nothing(void **state)
     const weir_decision decision = start_one(limiter, NULL);
     assert_int_equal(machine.sleeps, 2);
     assert_int_equal(machine.latest, decision.start.ns);
+    weir_close(limiter);
+}
+
+/* A nap is three quarters as long as those before were late, up to the minimum sleep. */
+static void test_nap_as_long_as_late(void **state)
+{
+    (void)state;
+    static const uint64_t late_ns[] = {2 * US, 7 * US, 30 * US, 200 * US};
+    static const uint64_t nap_ns[] = {5 * US, 5250, 22500, 37500};
+    for (size_t i = 0; i < sizeof late_ns / sizeof late_ns[0]; i++) {
+        weir_limiter *limiter = open_made_up("1000000/s", 0, 0);
+        machine.late_ns = late_ns[i];
+        while (machine.sleeps < 100) start_one(limiter, NULL);
+        machine.shortest_ns = UINT64_MAX;
+        while (machine.sleeps < 101) start_one(limiter, NULL);
+        assert_in_range(machine.shortest_ns, nap_ns[i] - 10 * LOOK_NS, nap_ns[i] + 10 * LOOK_NS);
+        weir_close(limiter);
+    }
+}
+
+/* ---- the stock ---- */
+
+static weir_limiter *open_with_stock(void)
+{
+    weir_limiter *limiter = open_made_up("10000000/s", 0, 0);
+    while (!stock_has(&limiter->stock, 0)) start_one(limiter, NULL);
+    return limiter;
+}
+
+/* Each permit has its own due time, and most calls read no clock. */
+static void test_stock_is_spent(void **state)
+{
+    (void)state;
+    enum { STARTS = 5000 };
+    weir_stats stats;
+    weir_limiter *limiter = open_made_up("10000000/s", 0, 0);
+    const uint64_t first_ns = start_one(limiter, NULL).due.ns;
+    for (uint64_t i = 1; i < STARTS; i++) {
+        const weir_decision decision = start_one(limiter, NULL);
+        assert_in_range(decision.due.ns, first_ns + 100 * i - 1, first_ns + 100 * i + 1);
+    }
+    assert_true(machine.looks < STARTS / 10);
+    weir_read_stats(limiter, &stats, sizeof stats);
+    assert_int_equal(stats.granted, STARTS);
+    assert_int_equal(stats.due, stats.granted + stats.backlog + stats.missed - stats.ahead);
+    weir_close(limiter);
+}
+
+/* Others find all of it, and cancelling is as exact as without it. */
+static void test_stock_is_given_back(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_with_stock();
+    const uint64_t left = weir_peek(limiter, 1).remaining;
+    assert_int_equal(atom_load(&limiter->word.out), 0);
+    assert_in_range(weir_take_some(limiter, 100000).charged, left + 1, left + 10);
+    weir_close(limiter);
+    limiter = open_with_stock();
+    weir_decision decision = start_one(limiter, NULL);
+    weir_cancel(limiter, &decision);
+    assert_int_equal(atom_load(&limiter->word.out), 0);
+    weir_close(limiter);
+}
+
+/* A change, a pause and a stop leave nothing of it. */
+static void test_stock_is_closed(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_with_stock();
+    assert_int_equal(weir_set_limit(limiter, "1/s burst=1", WEIR_KEEP, NULL), 0);
+    weir_take_wait(limiter, 1, 0); /* the burst */
+    assert_int_equal(weir_take_wait(limiter, 1, 0).verdict, WEIR_DENY);
+    weir_close(limiter);
+    limiter = open_with_stock();
+    assert_int_equal(weir_set_limit(limiter, "pause", WEIR_KEEP, NULL), 0);
+    assert_int_equal(weir_take_wait(limiter, 1, 0).verdict, WEIR_DENY);
+    weir_close(limiter);
+    limiter = open_with_stock();
+    weir_stop(limiter);
+    assert_int_equal(weir_take_wait(limiter, 1, WEIR_FOREVER).verdict, WEIR_STOPPED);
+    weir_close(limiter);
+}
+
+/* A call that comes long after it was filled has its own time. */
+static void test_stock_ages(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_with_stock();
+    machine.now_ns += 9 * MS;
+    const uint64_t came_ns = machine.now_ns;
+    assert_true(start_one(limiter, NULL).start.ns >= came_ns);
     weir_close(limiter);
 }
 
@@ -637,6 +730,11 @@ int main(void)
         cmocka_unit_test(test_one_system_call),
         cmocka_unit_test(test_how_long_it_was_held),
         cmocka_unit_test(test_nap_for_nothing),
+        cmocka_unit_test(test_nap_as_long_as_late),
+        cmocka_unit_test(test_stock_is_spent),
+        cmocka_unit_test(test_stock_is_given_back),
+        cmocka_unit_test(test_stock_is_closed),
+        cmocka_unit_test(test_stock_ages),
         cmocka_unit_test(test_alarms_are_apart),
         cmocka_unit_test(test_no_nap),
         cmocka_unit_test(test_no_nap_by_a_coarse_clock),
