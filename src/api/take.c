@@ -162,7 +162,9 @@ static __attribute__((noinline)) void begin(weir_limiter *limiter)
 static ATOM_INLINE bool take_from_cell(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, weir_decision *decision)
 {
     const bool usual = cell_is_filled(&limiter->cell) && now_ns < atom_load(&limiter->clock_ends_ns);
-    if (!usual || limiter_stopped(limiter) || !cell_take(&limiter->cell, now_ns, cost, decision)) return false;
+    if (!usual || limiter_stopped(limiter) || limiter_stocked(limiter) ||
+        !cell_take(&limiter->cell, now_ns, cost, decision))
+        return false;
     limiter_count(limiter, decision);
     return true;
 }
