@@ -26,8 +26,10 @@ void limiter_count(weir_limiter *limiter, const weir_decision *decision)
     if (decision->verdict == WEIR_ALLOW) {
         tally_add(&tally->allowed, mine, 1);
         tally_add(&tally->more, mine, decision->charged - 1);
-        tally_add(&tally->delayed, mine, decision->delay_ns != 0);
-        tally_add(&tally->waiting_ns, mine, decision->delay_ns);
+        if (decision->delay_ns != 0) {
+            tally_add(&tally->delayed, mine, 1);
+            tally_add(&tally->waiting_ns, mine, decision->delay_ns);
+        }
         if (atom_load(&limiter->begun_ns) == 0) note_begin(limiter, decision);
         const int64_t late_ns = (int64_t)(decision->start.ns - decision->due.ns);
         const bool latest = decision->due.ns != 0 && late_ns > (int64_t)atom_load(&limiter->late_max_ns);
@@ -156,10 +158,21 @@ static __attribute__((noinline)) void begin(weir_limiter *limiter)
     host_unlock(&limiter->mutex);
 }
 
+/* False: nothing is done, ask all homes. */
+static ATOM_INLINE bool take_from_cell(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, weir_decision *decision)
+{
+    const bool usual = cell_is_filled(&limiter->cell) && now_ns < atom_load(&limiter->clock_ends_ns);
+    if (!usual || limiter_stopped(limiter) || !cell_take(&limiter->cell, now_ns, cost, decision)) return false;
+    limiter_count(limiter, decision);
+    return true;
+}
+
 /* The slow path.  It notes the decision for one permit: a thread that is refused twice is refused from the note. */
 static __attribute__((noinline)) weir_decision take_at(weir_limiter *limiter, uint64_t now_ns, uint64_t cost)
 {
-    const weir_decision decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
+    weir_decision decision;
+    if (take_from_cell(limiter, now_ns, cost, &decision)) return decision;
+    decision = ask_and_count(limiter, &(struct ask){.now_ns = now_ns, .cost = cost});
     if (decision.verdict == WEIR_ALLOW && word_waits_to_begin(&limiter->word)) begin(limiter);
     const unsigned slot = host_slot();
     if (cost == 1 && slot < HOST_SLOTS) word_note(&limiter->tally[slot].note, &decision, now_ns);

@@ -39,6 +39,19 @@ uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct a
 
 struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const struct trade *trade, uint64_t out);
 
+/* ---- lease_list.c: of all limits of a list ---- */
+
+/* Can permits of all of them be taken along together? */
+bool lease_may(struct rules rules);
+
+void lease_hold_all(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t out);
+uint64_t lease_wait_all_ns(struct rules rules, uint64_t out, const struct ask *ask);
+
+/* If this call is going to wait: the hold at its start, before it is asked. */
+void lease_hold_until(struct rules rules, uint64_t *state, const struct ask *ask, uint64_t out);
+
+struct lease_slice lease_trade_all(struct rules rules, uint64_t *state, const struct trade *trade, uint64_t out);
+
 /* `out` counts the permits in leases: it is raised before the state says so, and lowered after. */
 static inline void lease_more(struct atom *out, uint64_t permits)
 {
