@@ -371,7 +371,8 @@ void http_add_named(struct bytes *out, struct slice name, struct slice value)
     for (size_t i = slice_printable(value); i < value.size; i++) {
         if ((unsigned char)at[i] < ' ' || at[i] == 0x7F) at[i] = ' ';
     }
-    memcpy(at + value.size, "\r\n", 2);
+    at[value.size] = '\r';
+    at[value.size + 1] = '\n';
 }
 
 void http_add_number(struct bytes *out, const char *name, uint64_t value)

@@ -337,18 +337,25 @@ static inline uint64_t size_of(int64_t number)
 }
 
 /* Returns its end. */
+static inline char *write_line_end(char *at)
+{
+    at[0] = '\r';
+    at[1] = '\n';
+    return at + 2;
+}
+
+/* Returns its end. */
 static inline char *write_integer(char *at, int64_t number)
 {
     if (number >= 0 && number <= 9) {
-        memcpy(at, ":0\r\n", 4);
+        at[0] = ':';
         at[1] = (char)('0' + number);
-        return at + 4;
+        return write_line_end(at + 2);
     }
     *at++ = ':';
     if (number < 0) *at++ = '-';
     at = bytes_digits(at, size_of(number));
-    memcpy(at, "\r\n", 2);
-    return at + 2;
+    return write_line_end(at);
 }
 
 void resp_integers(struct bytes *out, const int64_t number[], size_t count)

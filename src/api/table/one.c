@@ -162,8 +162,9 @@ struct batch {
 
 static struct batch batch_of(weir_table *table, uint64_t now_ns)
 {
+    static const struct plan none;
     keyed_keep_rested(table, now_ns + table->offset_ns);
-    return (struct batch){.table = table, .slots = keyed_slots(table), .now_ns = now_ns};
+    return (struct batch){.table = table, .slots = keyed_slots(table), .common.plan = &none, .now_ns = now_ns};
 }
 
 /* At most LANES calls, whose pairs were fetched. */
