@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "cli/common/arguments.h"
@@ -30,9 +32,8 @@ static bool is_ours(int count, char **arguments)
 static int become_whole(char **arguments)
 {
     char path[PATH_MAX];
-    const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
-    if (size <= 0 || (size_t)size == sizeof path) return trouble("/proc/self/exe: %s", strerror(errno));
-    path[size] = '\0';
+    const char *started = (const char *)getauxval(AT_EXECFN); /* by this name; /proc may not be mounted */
+    if (realpath(started, path) == NULL) return trouble("%s: %s", started, strerror(errno));
     char *name = strrchr(path, '/') + 1;
     const size_t room = sizeof path - (size_t)(name - path);
     for (int i = (int)(sizeof places / sizeof *places) - 1; i >= 0; i--) {

@@ -98,12 +98,11 @@ static int open_again(const char *path, int flags, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
-static int measure(int fd, struct host_region *region)
+static int measure(int fd, uint64_t *size)
 {
     struct stat file;
     if (fstat(fd, &file) != 0) return errno;
-    region->fd = fd;
-    region->size = (uint64_t)file.st_size;
+    *size = (uint64_t)file.st_size;
     return 0;
 }
 
@@ -155,8 +154,9 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
     if (how == HOST_JOIN) failed = map_join(path, mode, &fd);
     else if (how == HOST_CREATE) failed = create(path, mode, &fd);
     else failed = join_or_create(path, mode, &fd, created);
-    if (failed == 0) failed = measure(fd, region);
-    if (failed != 0) *created = false;
+    if (failed == 0) failed = measure(fd, &region->size);
+    if (failed == 0) region->fd = fd;
+    else *created = false;
     return failed;
 }
 
@@ -173,7 +173,7 @@ int host_rename(const char *path, const char *to)
 
 int host_region_measure(struct host_region *region)
 {
-    return region->fd < 0 ? 0 : measure(region->fd, region);
+    return region->fd < 0 ? 0 : measure(region->fd, &region->size);
 }
 
 void host_region_close(struct host_region *region)
@@ -377,11 +377,11 @@ int host_region_grow_some(struct host_region *region, uint64_t size, uint64_t st
         return 0;
     }
     if (size > INT64_MAX) return EFBIG;
-    int failed = measure(region->fd, region);
+    int failed = measure(region->fd, &region->size);
     if (failed != 0 || size <= region->size) return failed;
     if (size - region->size > map_bytes_left(region->fd)) return ENOSPC;
     failed = allocate(region->fd, region->size, size - region->size > step ? region->size + step : size);
-    if (failed == 0) return measure(region->fd, region);
+    if (failed == 0) return measure(region->fd, &region->size);
     /* No other process knows of what was added, and none may add to the file while this one has the lock. */
     host_region_cut(region, region->size);
     return failed;
@@ -436,10 +436,10 @@ static uint64_t within_page(uint64_t place)
 
 static int map_file(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
-    struct host_region now = {0};
-    const int failed = measure(region->fd, &now);
+    uint64_t all = 0;
+    const int failed = measure(region->fd, &all);
     if (failed != 0) return failed;
-    if (offset > now.size || size > now.size - offset) return ENXIO;
+    if (offset > all || size > all - offset) return ENXIO;
     const uint64_t before = within_page(offset);
     uint8_t *mapped =
         mmap(NULL, (size_t)(size + before), PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, (off_t)(offset - before));

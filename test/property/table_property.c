@@ -131,14 +131,17 @@ static unsigned who_has_slots(const struct subject *subject)
     return set;
 }
 
-/* What the slot owes that drains first of those where this key may be. */
+/* What the slot owes that drains first of those where this key may be; a key that was moved to its area keeps its slot
+   until its next call. */
 static uint64_t least_ahead(const struct subject *subject, uint64_t hash, const struct table_part *part)
 {
     const struct table_area *area = part != NULL ? &part->area : table_area_of(&subject->table, hash);
     uint64_t ahead = UINT64_MAX;
     for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
         const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
-        ahead = least(ahead, table_ahead(area->bucket[bucket].slot[i % TABLE_SLOTS].time.value, subject->now));
+        const struct table_slot *slot = &area->bucket[bucket].slot[i % TABLE_SLOTS];
+        if ((slot->owner.value & TABLE_TENTATIVE) && table_owned(slot->owner.value, slot->time.value)) continue;
+        ahead = least(ahead, table_ahead(slot->time.value, subject->now));
     }
     return ahead;
 }
