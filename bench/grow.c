@@ -273,7 +273,7 @@ static void open_table(uint64_t keys)
     options.keys_max = keys;
     options.path = wish.path;
     options.sharing = wish.path != NULL ? WEIR_CREATE : wish.shared ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
-    if (weir_table_open(&table, &options, &error) != 0) bench_fail(error.message);
+    if (weir_table_open(&table, &options, &error) != 0) bench_fail("%s", error.message);
 }
 
 static void close_table(void)
@@ -363,7 +363,7 @@ static void measure_growth(void)
     forget_peak();
     start(callers, &(struct caller){.to = half}, ask_and_watch);
     const uint64_t begin_ns = host_now_ns();
-    if (weir_table_grow(table, wish.keys, &error) != 0) bench_fail(error.message);
+    if (weir_table_grow(table, wish.keys, &error) != 0) bench_fail("%s", error.message);
     print("grown in", (double)(host_now_ns() - begin_ns) / SECOND, "s", "");
     const uint64_t asked_ns = host_now_ns();
     while (host_now_ns() - asked_ns < host_now_ns() - begin_ns && host_now_ns() - asked_ns < UINT64_C(2000000000))
