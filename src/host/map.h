@@ -46,8 +46,8 @@ bool host_exists(const char *path);
 /* Renames a file, and replaces any file that has the new name. */
 int host_rename(const char *path, const char *to);
 
-/* Reads the size again: another process may have enlarged the file.  Writes nothing else, so another thread may lock and
-   unlock meanwhile. */
+/* Reads the size again: another process may have enlarged the file.  Writes nothing else, so another thread may lock
+   and unlock meanwhile. */
 int host_region_measure(struct host_region *region);
 
 /* [under a lock] Enlarges the file, with the space allocated, so that touching it cannot fail later; never shrinks it.
