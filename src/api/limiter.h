@@ -260,7 +260,7 @@ static inline bool limiter_stocked(const weir_limiter *limiter)
     return atom_load(&limiter->stock.held) != 0;
 }
 
-/* Spends permits in stock, without counting; false if there are too few, or if they are too old. */
+/* Spends permits in stock, without counting; too few are also those that are too old. */
 enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision);
 
 /* Takes what is due, for a limit that threads nap for.  False if a thread that may nap should: others took all that was

@@ -39,7 +39,8 @@ static int become_whole(char **arguments)
     for (int i = (int)(sizeof places / sizeof *places) - 1; i >= 0; i--) {
         if ((size_t)snprintf(name, room, "%s", places[i]) < room) execv(path, arguments);
     }
-    return trouble("%s: %s; weir is installed only in part", path, strerror(errno));
+    return trouble("%s: %s; weir is two files, and only this one was copied: use `make install`, or a package", path,
+                   strerror(errno));
 }
 
 int main(int argc, char **argv)

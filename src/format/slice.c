@@ -47,26 +47,26 @@ static inline bool is_of_string(unsigned char byte)
     return byte >= ' ' && byte < 0x7F && byte != '"' && byte != '\\';
 }
 
-size_t slice_printable(struct slice slice)
+/* The bytes before the first that is not `is`, eight at a time as long as none of a word `has` another. */
+static inline size_t run_of(struct slice slice, uint64_t (*has)(uint64_t), bool (*is)(unsigned char))
 {
     size_t at = 0;
     for (uint64_t word; slice.size - at >= sizeof word; at += sizeof word) {
         memcpy(&word, slice.bytes + at, sizeof word);
-        if (has_control(word) != 0) break;
+        if (has(word) != 0) break;
     }
-    while (at < slice.size && is_printable((unsigned char)slice.bytes[at])) at++;
+    while (at < slice.size && is((unsigned char)slice.bytes[at])) at++;
     return at;
+}
+
+size_t slice_printable(struct slice slice)
+{
+    return run_of(slice, has_control, is_printable);
 }
 
 size_t slice_plain(struct slice slice)
 {
-    size_t at = 0;
-    for (uint64_t word; slice.size - at >= sizeof word; at += sizeof word) {
-        memcpy(&word, slice.bytes + at, sizeof word);
-        if (has_other_than_plain(word) != 0) break;
-    }
-    while (at < slice.size && is_of_string((unsigned char)slice.bytes[at])) at++;
-    return at;
+    return run_of(slice, has_other_than_plain, is_of_string);
 }
 
 /* ---- characters ---- */

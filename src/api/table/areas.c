@@ -114,9 +114,9 @@ void keyed_leave_areas(weir_table *table, unsigned first)
 
 /* ---- growing ---- */
 
-/* What is to be added.  offset: behind all areas, unless it is `from`, where the file ends. */
+/* What is to be added, behind all areas. */
 struct growth {
-    uint64_t from, offset, bytes;
+    uint64_t offset, bytes;
 };
 
 static uint64_t bytes_of(const struct region_view *view)
@@ -143,9 +143,8 @@ static int plan_growth(weir_table *table, uint64_t wanted, struct growth *growth
     }
     growth->offset = region_end(view);
     growth->bytes = view->shape.beside ? wanted - bytes_of(view) : wanted;
-    growth->from = table->region.fd < 0 ? growth->offset : most(growth->offset, table->region.size);
-    return keyed_check_memory(growth->offset + growth->bytes - least(growth->from, growth->offset + growth->bytes),
-                              "keys_max", error);
+    const uint64_t begun = table->region.fd < 0 ? 0 : subtract_to_zero(table->region.size, growth->offset);
+    return keyed_check_memory(subtract_to_zero(growth->bytes, begun), "keys_max", error);
 }
 
 /* Adds a step of the space; memory of this process alone is one step, *memory, touched before others use it. */

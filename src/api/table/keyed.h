@@ -34,9 +34,8 @@
 enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
 #define KEYED_WAIT_NS UINT64_C(50000000)        /* for the lock of a stripe, unless the options say otherwise */
 #define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the lock that a file is opened under */
-#define KEYED_BESIDE_FROM                                                                                              \
-    (UINT64_C(1) << 23) /* bytes: a table no smaller grows beside, so that 2^16 buckets in each
-                                                   half tell the whole hash of a key that is in one of them */
+/* A table of so many bytes grows beside: 2^16 buckets in each half tell the whole hash of a key that is in one. */
+#define KEYED_BESIDE_FROM (UINT64_C(1) << 23)
 enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
 
@@ -68,7 +67,7 @@ struct weir_table {
     weir_clock clock;
     int unit; /* a unit is 2^-unit ns */
     struct secret secret;
-    bool lanes;           /* the processor has them, for hash_keys */
+    bool lanes;           /* the processor has them, for hash_eight */
     uint64_t offset_ns;   /* CLOCK_MONOTONIC + this = the time in there */
     int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's; 0 without a file, which no other namespace sees */
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */
