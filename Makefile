@@ -57,6 +57,8 @@ bench: ## measure: weir-bench, what stands beside it, and the service
 	bench/serve/run --quick
 	bench/serve/attack
 	bench/serve/stopped
+	bench/serve/threads
+	bench/serve/tls
 
 vectors: ## make vectors DIR=folder: does weir answer as the peers did?
 	tools/deps test

@@ -4,17 +4,42 @@
 
        bench-take            the table
        bench-take --small    the same in a blink: a test that it still works
-       bench-take --lines    one round, a line each: who, work, threads, M/s (for bench/rivals/run) */
+       bench-take --lines    one round, a line each: who, work, threads, M/s (for bench/rivals/run)
+
+   bench-take-inlined does the same where the library is part of the program that is optimized, as a crate is of a
+   program in Rust: `cc -flto` with its sources, or the amalgamation. */
 #include "harness/loops.h"
 
-static const enum bench_work SHOWN[] = {WORK_LOCAL,          WORK_SUBTRACT,    WORK_ADD,
-                                        WORK_SWAP,           WORK_MUTEX,       WORK_CLOCK,
-                                        WORK_COARSE,         WORK_LEASE,       WORK_TAKE_AT,
-                                        WORK_TAKE,           WORK_TAKE_COARSE, WORK_TAKE_TICKER,
-                                        WORK_TAKE_TSC,       WORK_TAKE_HYBRID, WORK_TAKE_LOG,
-                                        WORK_TAKE_SOME,      WORK_REFUSED,     WORK_REFUSED_COARSE,
-                                        WORK_REFUSED_TICKER, WORK_REFUSED_TSC, WORK_REFUSED_LEASE_TICKER,
+#ifdef WEIR_INLINED
+#define HOW ", inlined"
+static const enum bench_work SHOWN[] = {WORK_SWAP,     WORK_CLOCK,   WORK_TAKE_AT,     WORK_TAKE,
+                                        WORK_TAKE_TSC, WORK_REFUSED, WORK_REFUSED_TSC, WORK_REFUSED_AT};
+#else
+#define HOW ""
+static const enum bench_work SHOWN[] = {WORK_LOCAL,
+                                        WORK_SUBTRACT,
+                                        WORK_ADD,
+                                        WORK_SWAP,
+                                        WORK_MUTEX,
+                                        WORK_CLOCK,
+                                        WORK_COARSE,
+                                        WORK_LEASE,
+                                        WORK_LEASE_LIST,
+                                        WORK_TAKE_AT,
+                                        WORK_TAKE,
+                                        WORK_TAKE_COARSE,
+                                        WORK_TAKE_TICKER,
+                                        WORK_TAKE_TSC,
+                                        WORK_TAKE_HYBRID,
+                                        WORK_TAKE_LOG,
+                                        WORK_TAKE_SOME,
+                                        WORK_REFUSED,
+                                        WORK_REFUSED_COARSE,
+                                        WORK_REFUSED_TICKER,
+                                        WORK_REFUSED_TSC,
+                                        WORK_REFUSED_LEASE_TICKER,
                                         WORK_REFUSED_AT};
+#endif
 
 enum { ROWS = sizeof SHOWN / sizeof SHOWN[0] };
 
@@ -46,7 +71,7 @@ static void print_row(const struct bench_wish *wish, const struct bench_rates *r
 static void print_table(const struct bench_wish *wish, const struct bench_rates *rates)
 {
     bench_print_machine();
-    printf("One limiter, shared.  Median of %d rounds of %.1f ms; ns = a second / rate, all threads together;\n"
+    printf("One limiter, shared" HOW ".  Median of %d rounds of %.1f ms; ns = a second / rate, all threads together;\n"
            "/ floor: how many times as long as what it cannot do without, with as many threads.\n",
            wish->rounds, (double)wish->run_ns / 1e6);
     for (int count = 0; count < wish->counts; count++) {
@@ -62,7 +87,7 @@ static void print_lines(const struct bench_wish *wish, const struct bench_rates 
     for (int count = 0; count < wish->counts; count++) {
         for (int row = 0; row < ROWS; row++) {
             const struct bench_work_row *work = bench_work(SHOWN[row]);
-            printf("%s\t%s\t%u\t%.3f\n", work->who, work->kind, wish->threads[count],
+            printf("%s" HOW "\t%s\t%u\t%.3f\n", work->who, work->kind, wish->threads[count],
                    rates[count].rate[row].round[0] * work->units / 1e6);
         }
     }

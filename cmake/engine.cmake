@@ -8,7 +8,7 @@ file(GLOB module_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/redis/modu
 set(WEIR_HAS_MODULE OFF)
 if(module_sources AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     set(WEIR_HAS_MODULE ON)
-    add_library(weir_module MODULE ${module_sources} ${micro} src/share/hash.c src/share/recent.c
+    add_library(weir_module MODULE ${module_sources} ${micro} src/share/hash/hash.c src/share/recent.c
         $<TARGET_OBJECTS:weir_core> $<TARGET_OBJECTS:weir_plan>)
     target_include_directories(weir_module PRIVATE include src)
     set_target_properties(weir_module PROPERTIES OUTPUT_NAME weir-redis PREFIX "")

@@ -7,6 +7,7 @@ install(TARGETS ${weir_libraries} EXPORT weir-targets)
 install(DIRECTORY include/weir DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 if(TARGET weir_cli)
     install(TARGETS weir_cli weir_bench)
+    install(TARGETS weir_whole RUNTIME DESTINATION "${weir_whole_place}")
     set(completions src/cli/completions)
     foreach(program IN ITEMS weir weir-bench) # bash and fish look for a file of the program's name, zsh looks into them
         install(FILES ${completions}/weir.bash DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"

@@ -10,8 +10,9 @@ set(uses_peers peers)
 
 # ---- property: a property is a test, and with clang a fuzz target ----
 weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fast_path fields
-    fixed_window hostile idle leaky micro micro_bound micro_bytes micro_late micro_log micro_retry parts rates region
-    resp rest retry same settle slice sliding_log sliding_window table text timeline total warmup wide window)
+    fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry parts
+    pass rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total warmup
+    wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
@@ -29,11 +30,11 @@ if(WEIR_FUZZ)
 endif()
 
 # ---- unit: one file of the sources, or one idea ----
-weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect directive
-    extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_one leaky lease lease_fork
-    limiter list log map memory micro micro_log micro_state module_clock module_stamps num plain plan quota_text
-    recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle timeline top tsc warmup
-    wide write arguments)
+weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect
+    directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow keyed_one
+    leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps num
+    plain plan quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle
+    timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)
@@ -311,6 +312,26 @@ foreach(source IN LISTS sources)
     add_dependencies(bench-${name} weir_cli weir_bench) # bench/rate.c and the scripts run them
     weir_test(bench ${name} test bench-${name} --small)
 endforeach()
+
+# The library in the program that is optimized as a whole.
+include(CheckIPOSupported)
+check_ipo_supported(RESULT lto OUTPUT lto_output LANGUAGES C)
+if(lto AND NOT WEIR_SANITIZE AND NOT WEIR_FUZZ)
+    file(GLOB harness CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/harness/*.c")
+    set(sources "${PROJECT_SOURCE_DIR}/bench/take.c" ${harness})
+    foreach(component IN LISTS weir_components)
+        get_target_property(more ${component} SOURCES)
+        list(APPEND sources ${more})
+    endforeach()
+    weir_inside_program(bench bench-take-inlined ${sources})
+    target_compile_definitions(bench-take-inlined PRIVATE WEIR_INLINED)
+    target_compile_options(bench-take-inlined PRIVATE ${weir_take_path_flags})
+    set_target_properties(bench-take-inlined PROPERTIES INTERPROCEDURAL_OPTIMIZATION ON
+        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    weir_test(bench take-inlined test bench-take-inlined --small)
+elseif(NOT lto)
+    weir_skipped(bench take-inlined test "link-time optimization")
+endif()
 weir_test(bench strictness-picture test sh -c
     "${PROJECT_BINARY_DIR}/bench-strictness --svg | cmp - ${PROJECT_SOURCE_DIR}/doc/strictness.svg")
 weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/performance.md performance.md &&
@@ -338,11 +359,19 @@ weir_bench_script(stall stall/run ALONE)
 if(TARGET weir_cli)
     weir_bench_script(pace pace)
     weir_bench_script(replay replay)
+    weir_bench_script(start start)
+    if(NOT WEIR_SANITIZE) # it links with a plain compiler
+        weir_bench_script(size size)
+    endif()
     add_dependencies(bench-serve-client weir_cli) # bench/serve/run runs it
     weir_bench_script(fleet fleet/report)
     weir_bench_script(serve serve/run ALONE)
     weir_bench_script(attack serve/attack ALONE)
     weir_bench_script(stopped serve/stopped ALONE)
+    weir_bench_script(threads serve/threads ALONE)
+    if(WEIR_HAS_TLS)
+        weir_bench_script(tls serve/tls ALONE)
+    endif()
     weir_bench_script(gate serve/gate ALONE)
 endif()
 if(TARGET weir_module)
@@ -377,7 +406,7 @@ weir_test(tidy mutate test bash "${tidy}/mutate.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy self-check check bash "${tidy}/self_check.sh" "${CMAKE_C_COMPILER}" "${CMAKE_NM}")
 if(WEIR_HARDEN AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(hardened "")
-    foreach(target IN ITEMS weir_cli weir_bench weir_shared weir_redis_shared weir_module) # the service is in weir_cli
+    foreach(target IN ITEMS weir_cli weir_whole weir_bench weir_shared weir_redis_shared weir_module)
         if(TARGET ${target})
             list(APPEND hardened $<TARGET_FILE:${target}>)
             add_dependencies(tests-tidy ${target})

@@ -3,8 +3,9 @@
 BEGIN {
     FS = "\t"
     pipelines = split("1 16 64", pipeline, " ")
-    jobs = split("bare ping|bare set|module owing|cell owing|module take|module throttle|cell throttle|" \
-                     "lua fcall-owing|script evalsha-owing|lua fcall|script evalsha", job, "|")
+    jobs = split("bare ping|bare set|until set-until|module owing|cell owing|module take|module throttle|" \
+                     "cell throttle|fresh-module owing|fresh-cell owing|lua fcall-owing|script evalsha-owing|" \
+                     "lua fcall|script evalsha|fresh-lua fcall-owing|fresh-script evalsha-owing", job, "|")
 }
 
 {
@@ -40,10 +41,15 @@ END {
         for (j = 1; j <= pipelines; j++) printf "%8.2f", median("cpu", job[i], pipeline[j])
         printf "\n"
     }
-    ratio("module / redis-cell, keys stay", "module owing", "cell owing", "goal: 1.8")
+    ratio("module / redis-cell, keys stay", "module owing", "cell owing", "goal: 2.0")
     ratio("module / redis-cell, keys go", "module throttle", "cell throttle", "")
     ratio("WEIR.TAKE / redis-cell, keys go", "module take", "cell throttle", "")
-    ratio("module / SET, keys stay", "module owing", "bare set", "goal without redis-cell: 0.8")
+    ratio("module / redis-cell, fresh keys", "fresh-module owing", "fresh-cell owing", "")
+    ratio("module / SET, keys stay", "module owing", "bare set", "goal: 0.7")
+    ratio("module / SET with an end", "module owing", "until set-until", "")
+    ratio("SET / redis-cell, keys stay", "bare set", "cell owing", "")
+    ratio("PING / redis-cell, keys stay", "bare ping", "cell owing", "no command is faster")
     ratio("weir.lua / a script, keys stay", "lua fcall-owing", "script evalsha-owing", "goal: 1.0")
     ratio("weir.lua / a script, keys go", "lua fcall", "script evalsha", "")
+    ratio("weir.lua / a script, fresh keys", "fresh-lua fcall-owing", "fresh-script evalsha-owing", "goal: 0.95")
 }

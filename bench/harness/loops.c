@@ -119,7 +119,21 @@ void bench_fill_in_loops(struct bench_wish *wish)
 
 /* ---- limiters ---- */
 
-enum limiter { SYSTEM, COARSE, TICKER, TSC, HYBRID, LOG, SHUT, SHUT_COARSE, SHUT_TICKER, SHUT_TSC, LIMITERS, NONE };
+enum limiter {
+    SYSTEM,
+    COARSE,
+    TICKER,
+    TSC,
+    LIST,
+    HYBRID,
+    LOG,
+    SHUT,
+    SHUT_COARSE,
+    SHUT_TICKER,
+    SHUT_TSC,
+    LIMITERS,
+    NONE
+};
 
 /* More than all processors can ask for, and one of a thousand threads may come with a time that is seconds old; what
    is shut refuses from the second call on, for a day. */
@@ -135,6 +149,7 @@ static const struct {
     [COARSE] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_COARSE},
     [TICKER] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_TICKER},
     [TSC] = {OPEN, WEIR_ADMIT, WEIR_CLOCK_TSC},
+    [LIST] = {OPEN "; 60000G/min burst=1h", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [HYBRID] = {"1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, WEIR_CLOCK_SYSTEM},
     [LOG] = {"4000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [SHUT] = {CLOSED, WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
@@ -164,8 +179,8 @@ struct shared {
     uint64_t guarded;
 };
 
-#define LOOP_AFTER(name, before, expression)                                                                           \
-    static uint64_t name(struct bench_member *member, void *subject)                                                   \
+#define LOOP_OF(attribute, name, before, expression)                                                                   \
+    attribute static uint64_t name(struct bench_member *member, void *subject)                                         \
     {                                                                                                                  \
         uint64_t right = 0;                                                                                            \
         (void)member;                                                                                                  \
@@ -177,7 +192,12 @@ struct shared {
         }                                                                                                              \
         return right;                                                                                                  \
     }
-#define LOOP(name, expression) LOOP_AFTER(name, (void)0, expression)
+#define LOOP(name, expression) LOOP_OF(, name, (void)0, expression)
+
+/* A program that is optimized when it is linked (bench-take-inlined) calls nothing here that it can have in the loop
+   itself. */
+#define LOOP_INLINED(name, before, expression) LOOP_OF(__attribute__((flatten)), name, before, expression)
+
 #define IS_DENIED(decision) ((decision).verdict == WEIR_DENY)
 
 /* Apart, so that it is a branch in the loop as it is in a lease, and nothing to be computed each time. */
@@ -204,19 +224,19 @@ static inline bool add_guarded(struct shared *shared)
 
 LOOP(run_local, ++member->left != 0)
 LOOP(run_subtract, (member->left < 1 ? refill(member) : (void)0, member->left -= 1, true))
-LOOP_AFTER(run_add, struct atom *word = &((struct shared *)subject)->word, (atom_add(word, 1), true))
+LOOP_OF(, run_add, struct atom *word = &((struct shared *)subject)->word, (atom_add(word, 1), true))
 LOOP(run_swap, swap(&((struct shared *)subject)->word))
 LOOP(run_mutex, add_guarded(subject))
 LOOP(run_clock, host_now_ns() != 0)
 LOOP(run_coarse, host_now_coarse_ns() != 0)
 LOOP(run_load, atom_load(&((const struct shared *)subject)->word) >= member->left) /* which is 0 */
 LOOP(run_lease, weir_allowed(weir_lease_take(&member->lease, 1)))
-LOOP_AFTER(run_take_at, const weir_instant now = weir_now(), weir_allowed(weir_take_at(subject, now, 1)))
-LOOP(run_take, weir_allowed(weir_take(subject, 1)))
+LOOP_INLINED(run_take_at, const weir_instant now = weir_now(), weir_allowed(weir_take_at(subject, now, 1)))
+LOOP_INLINED(run_take, (void)0, weir_allowed(weir_take(subject, 1)))
 LOOP(run_take_some, weir_take_some(subject, MANY).charged == MANY)
-LOOP(run_refused, IS_DENIED(weir_take(subject, 1)))
+LOOP_INLINED(run_refused, (void)0, IS_DENIED(weir_take(subject, 1)))
 LOOP(run_refused_lease, IS_DENIED(weir_lease_take(&member->lease, 1)))
-LOOP_AFTER(run_refused_at, const weir_instant now = weir_now(), IS_DENIED(weir_take_at(subject, now, 1)))
+LOOP_INLINED(run_refused_at, const weir_instant now = weir_now(), IS_DENIED(weir_take_at(subject, now, 1)))
 LOOP(run_read, limiter_now_ns(subject) != 0)
 
 /* A lease reads the clock when it is renewed and never else, a plain call each time (test/unit/clock_reads_test.c).
@@ -234,6 +254,7 @@ static const struct bench_work_row WORK_ROWS[WORKS] = {
     [WORK_COARSE] = {"clock MONOTONIC_COARSE", "floor", run_coarse, 1, NONE, false, NO_FLOOR, NO_FLOOR},
     [WORK_LOAD] = {"load", "floor", run_load, 1, NONE, false, NO_FLOOR, NO_FLOOR},
     [WORK_LEASE] = {"weir_lease_take", "grant", run_lease, 1, SYSTEM, true, WORK_SUBTRACT, NO_FLOOR},
+    [WORK_LEASE_LIST] = {"weir_lease_take, two limits", "grant", run_lease, 1, LIST, true, WORK_LEASE, NO_FLOOR},
     [WORK_TAKE_AT] = {"weir_take_at, now passed in", "grant", run_take_at, 1, SYSTEM, false, WORK_SWAP, NO_FLOOR},
     [WORK_TAKE] = {"weir_take", "grant", run_take, 1, SYSTEM, false, WORK_SWAP, WORK_CLOCK},
     [WORK_TAKE_COARSE] = {"weir_take, coarse clock", "grant", run_take, 1, COARSE, false, WORK_SWAP, WORK_COARSE},

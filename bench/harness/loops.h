@@ -46,6 +46,7 @@ enum bench_work {
     WORK_COARSE,
     WORK_LOAD,
     WORK_LEASE, /* granted */
+    WORK_LEASE_LIST,
     WORK_TAKE_AT,
     WORK_TAKE,
     WORK_TAKE_COARSE,

@@ -40,9 +40,16 @@ def run(*command, **options):
                                                                 before.ru_stime)
 
 
-def serve(*arguments):
+def processor_s(pid):
+    """What all threads of a process have taken."""
+    with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
+        words = file.read().rpartition(')')[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def serve(*arguments, threads=1):
     """A weir serve on ports that it chose -> the process, the port for RESP."""
-    process = subprocess.Popen([WEIR, 'serve', '--threads', '1', '--resp', '127.0.0.1:0', *arguments],
+    process = subprocess.Popen([WEIR, 'serve', '--threads', str(threads), '--resp', '127.0.0.1:0', *arguments],
                                stderr=subprocess.PIPE, text=True)
     return process, int(re.search(r'127\.0\.0\.1:(\d+)', process.stderr.readline()).group(1))
 

@@ -130,7 +130,7 @@ END {
     print ""
     print "Medians of the rounds, in which all took turns; ratios are of medians.  * the best rival."
     print "M/s: million calls a second, all threads together, of one limiter, or (keyed) of a million uniform keys of 8"
-    print "to 16 bytes, where weir_table is given the time and the rivals read their clocks.  lease /: how many times"
+    print "to 16 bytes; a row with its time given reads no clock in each call.  lease /: how many times"
     print "that rate is reached with a lease."
     print "pace: so many threads in a loop of one limiter\x27s blocking acquire.  achieved: of the rate.  p50, p99:"
     print "lateness of permit i against first + i / rate; - is early.  / floor: p99 to that of the bare sleep with the"

@@ -17,7 +17,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { PARTS_MAX = 8, SLOTS_BITS = 21, NUMBER_SIZE_MAX = 20 };
 

@@ -13,8 +13,8 @@
                           [--script FILE] [--path PATH] [--host NAME] [--fill]
        bench-serve-client --machine     what machine and commit this is
 
-   KIND: ping, set, throttle, owing (throttle by the hour), take, evalsha (of --script), fcall, http-query, http-header,
-   http-post.
+   KIND: ping, set, set-until (of a key with an end), throttle, owing (throttle by the hour), take, evalsha (of
+   --script), fcall, http-query, http-header, http-post.
    Prints, by tabs: who, kind, pipeline, connections, rate or "most", requests a second, us until the last answer of a
    batch had come at p50, p99 and p99.9, allowed, denied, us of processor time a request that the server took ("-"
    without --pid), and that the client took.

@@ -79,8 +79,9 @@ function hold_all() {
     hold("HTTP, pipeline 1: weir POST /v1/take / nginx limit_req", of("weir-http", "http-post", 1), \
         of("nginx", "http-query", 1), RATE, 0)
     hold("HTTP, pipeline 1: weir /auth / bare", of("weir-http", "http-header", 1), \
-        of("bare-http", "http-header", 1), \
-        RATE, 0)
+        of("bare-http", "http-header", 1), RATE, 0)
+    hold("HTTP, pipeline 1: weir POST /v1/take / bare", of("weir-http", "http-post", 1), \
+        of("bare-http", "http-post", 1), RATE, 0)
     hold("p99 at half load: weir / bare", of("weir", "throttle", 1, "half"), of("bare", "throttle", 1, "half"), P99, \
         -1, 1.5)
     hold("two server threads / one, pipeline 1", of("weir-2", "throttle", 1), of("weir", "throttle", 1), RATE, 0)

@@ -23,9 +23,9 @@ enum { TEMPLATE_MAX = 1024, DIGITS = 7 };
 #define FIRST_KEY "user:0000000"
 #define FIRST_OWING "owes:0000000"
 
-static const char *const NAMES[KINDS] = {"ping",        "set",        "throttle",    "owing",
-                                         "take",        "evalsha",    "fcall",       "evalsha-owing",
-                                         "fcall-owing", "http-query", "http-header", "http-post"};
+static const char *const NAMES[KINDS] = {"ping",       "set",         "set-until", "throttle",      "owing",
+                                         "take",       "evalsha",     "fcall",     "evalsha-owing", "fcall-owing",
+                                         "http-query", "http-header", "http-post"};
 
 const char *kind_name(enum kind kind)
 {
@@ -39,6 +39,10 @@ static int print_first(const struct tape_order *order, char *out, size_t size)
     switch (order->kind) {
     case KIND_SET: /* as many bytes as an engine keeps of a limit by gcra */
         return snprintf(out, size, "*3\r\n$3\r\nSET\r\n$12\r\n%s\r\n$40\r\n%040d\r\n", FIRST_KEY, 0);
+    case KIND_SET_UNTIL: /* as what is kept of a limit has an end */
+        return snprintf(out, size,
+                        "*5\r\n$3\r\nSET\r\n$12\r\n%s\r\n$40\r\n%040d\r\n$4\r\nPXAT\r\n$13\r\n4102444800000\r\n",
+                        FIRST_OWING, 0);
     case KIND_THROTTLE:
         return snprintf(out, size, "*5\r\n$11\r\nCL.THROTTLE\r\n$12\r\n%s\r\n$2\r\n19\r\n$2\r\n10\r\n$1\r\n1\r\n",
                         FIRST_KEY);

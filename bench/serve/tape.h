@@ -9,6 +9,7 @@
 enum kind {
     KIND_PING,
     KIND_SET,
+    KIND_SET_UNTIL,
     KIND_THROTTLE,
     KIND_OWING,
     KIND_TAKE,

@@ -166,6 +166,20 @@ static uint64_t run_take_loop(const struct bench *bench, struct chunk *chunk)
     return done;
 }
 
+/* The same loop, with the lines of the keys to come on their way. */
+static uint64_t run_take_ahead(const struct bench *bench, struct chunk *chunk)
+{
+    uint64_t done = 0, word[CHUNK];
+    for (int i = 0; i < CHUNK + TABLE_AHEAD; i++) {
+        if (i < CHUNK) word[i] = weir_table_prefetch(bench->table, &bench->plan, chunk->ask[i].key);
+        if (i < TABLE_AHEAD) continue;
+        const int at = i - TABLE_AHEAD;
+        done += weir_allowed(
+            weir_table_take_prefetched(bench->table, &bench->plan, chunk->ask[at].key, word[at], chunk->now, 1));
+    }
+    return done;
+}
+
 static uint64_t run_take_clock(const struct bench *bench, struct chunk *chunk)
 {
     uint64_t done = 0;
@@ -205,6 +219,8 @@ static struct work work_of(enum table_work work)
         return (struct work){warm_lines, prepare_lines, run_floor_batch};
     case TABLE_TAKE_BATCH:
         return (struct work){warm_table, prepare_keys, run_take_batch};
+    case TABLE_TAKE_AHEAD:
+        return (struct work){warm_table, prepare_keys, run_take_ahead};
     default:
         return (struct work){warm_table, prepare_keys, run_take_clock};
     }

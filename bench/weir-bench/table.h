@@ -7,7 +7,7 @@
 
 #include "weir-bench/sections.h"
 
-enum { TABLE_BATCH = 32 };
+enum { TABLE_BATCH = 32, TABLE_AHEAD = 24 };
 
 /* What takes turns.  A floor is one swap in a random cache line of as much memory, mapped alike.  One by one each place
    depends on the answer before; in a loop all places are known, and the processor may be at several at once; in batches
@@ -19,6 +19,7 @@ enum table_work {
     TABLE_TAKE_LOOP,
     TABLE_FLOOR_BATCH,
     TABLE_TAKE_BATCH,
+    TABLE_TAKE_AHEAD, /* as in a loop, and each key is prefetched some calls before; its floor is that of the loop */
     TABLE_TAKE_CLOCK, /* as in a loop, and each call reads the clock, as other limiters do */
     TABLE_WORKS
 };

@@ -34,14 +34,16 @@ static void print_rates(const struct bench_wish *wish, const struct bench_table 
         [TABLE_TAKE_LOOP] = "loop_per_s",
         [TABLE_FLOOR_BATCH] = "floor_batch_per_s",
         [TABLE_TAKE_BATCH] = "batch_per_s",
+        [TABLE_TAKE_AHEAD] = "ahead_per_s",
         [TABLE_TAKE_CLOCK] = "clock_per_s",
     };
     for (int work = 0; work < TABLE_WORKS; work++) {
         printf("\"%s\":%.0f,", names[work], median(&table->rate[count][work], wish));
     }
-    printf("\"single_of_floor\":%.3f,\"loop_of_floor\":%.3f,\"batch_of_floor\":%.3f",
+    printf("\"single_of_floor\":%.3f,\"loop_of_floor\":%.3f,\"ahead_of_floor\":%.3f,\"batch_of_floor\":%.3f",
            median_ratio(&table->rate[count][TABLE_TAKE], &table->rate[count][TABLE_FLOOR], wish),
            median_ratio(&table->rate[count][TABLE_TAKE_LOOP], &table->rate[count][TABLE_FLOOR_LOOP], wish),
+           median_ratio(&table->rate[count][TABLE_TAKE_AHEAD], &table->rate[count][TABLE_FLOOR_LOOP], wish),
            median_ratio(&table->rate[count][TABLE_TAKE_BATCH], &table->rate[count][TABLE_FLOOR_BATCH], wish));
 }
 
@@ -67,14 +69,13 @@ void table_json(const struct bench_wish *wish, const void *measured)
 
 /* ---- words ---- */
 
-/* floor + 1 is ours. */
 static void print_row(const struct bench_wish *wish, const struct bench_table *table, int count, const char *name,
-                      enum table_work floor)
+                      enum table_work floor, enum table_work work)
 {
-    const struct bench_series *ours = &table->rate[count][floor + 1], *bare = &table->rate[count][floor];
+    const struct bench_series *ours = &table->rate[count][work], *bare = &table->rate[count][floor];
     printf("  %7u  %-14s %9.2f %9.2f %8.2f", wish->threads[count], name, median(ours, wish) / MILLION,
            median(bare, wish) / MILLION, median_ratio(ours, bare, wish));
-    if (count > 0) printf(" %9.2f", median_ratio(ours, &table->rate[0][floor + 1], wish));
+    if (count > 0) printf(" %9.2f", median_ratio(ours, &table->rate[0][work], wish));
     printf("\n");
 }
 
@@ -93,12 +94,13 @@ void table_words(const struct bench_wish *wish, const void *measured)
     printf("  threads                  million/s     floor    ratio  to %u thread%s\n", wish->threads[0],
            wish->threads[0] == 1 ? "" : "s");
     for (int i = 0; i < wish->counts; i++) {
-        print_row(wish, table, i, "one by one", TABLE_FLOOR);
-        print_row(wish, table, i, "in a loop", TABLE_FLOOR_LOOP);
-        print_row(wish, table, i, batches, TABLE_FLOOR_BATCH);
+        print_row(wish, table, i, "one by one", TABLE_FLOOR, TABLE_TAKE);
+        print_row(wish, table, i, "in a loop", TABLE_FLOOR_LOOP, TABLE_TAKE_LOOP);
+        print_row(wish, table, i, "prefetched", TABLE_FLOOR_LOOP, TABLE_TAKE_AHEAD);
+        print_row(wish, table, i, batches, TABLE_FLOOR_BATCH, TABLE_TAKE_BATCH);
     }
     printf("  Medians of %d rounds in which all took turns.  Floor: a bare swap in a random cache line of as much\n"
            "  memory.  One by one: the next key depends on the last answer.  In a loop: the processor may be at\n"
-           "  several at once.\n\n",
-           wish->rounds);
+           "  several at once.  Prefetched: in a loop, each key %d calls before.\n\n",
+           wish->rounds, TABLE_AHEAD);
 }

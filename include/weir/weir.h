@@ -277,6 +277,11 @@ WEIR_API weir_key weir_key_address(const struct sockaddr *address, int bits_v4, 
 WEIR_API weir_decision weir_table_take(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost);
 WEIR_API weir_decision weir_table_take_at(weir_table *table, const weir_plan *plan, weir_key key, weir_instant now,
                                           uint64_t cost);
+/* In a loop: prefetch begins to fetch what a take of this key will need, and returns a word for take_prefetched, a few
+   calls later, with the same table, plan and key: it finds the memory there, and does not hash the key again. */
+WEIR_API uint64_t weir_table_prefetch(const weir_table *table, const weir_plan *plan, weir_key key);
+WEIR_API weir_decision weir_table_take_prefetched(weir_table *table, const weir_plan *plan, weir_key key, uint64_t word,
+                                                  weir_instant now, uint64_t cost);
 WEIR_API weir_decision weir_table_take_each(weir_table *table, const weir_plan *plan, weir_key key,
                                             const uint64_t cost[], uint64_t end[]);
 WEIR_API weir_decision weir_table_reserve(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost,

@@ -112,6 +112,13 @@ struct home_room home_make_room(const weir_limiter *limiter, const struct plan *
 
 /* ---- closed ---- */
 
+/* The permits that are in leases, as far as these limits care. */
+static uint64_t leased_of(const weir_limiter *limiter, const struct home_held *held)
+{
+    const struct rules rules = {held->content.rule, held->content.count};
+    return held->home != HOME_LOG && lease_may(rules) ? atom_load_acquire(&limiter->word.out) : 0;
+}
+
 void home_close(weir_limiter *limiter, struct home_held *held)
 {
     *held = (struct home_held){.home = limiter->home, .content.count = 1};
@@ -120,8 +127,7 @@ void home_close(weir_limiter *limiter, struct home_held *held)
     if (held->home == HOME_CELL) cell_close(&limiter->cell, &held->content);
     else held->content.state = &held->value;
     /* After closing, so that the count of permits out is complete. */
-    const bool leased = held->home != HOME_LOG && held->content.count == 1;
-    held->out = leased ? atom_load_acquire(&limiter->word.out) : 0;
+    held->out = leased_of(limiter, held);
 }
 
 void home_open(weir_limiter *limiter, struct home_held *held)
@@ -153,7 +159,7 @@ void home_carry(weir_limiter *limiter, struct home_held *held, struct rule rule[
     const enum home home = room->home;
     uint64_t value = 0, *state = home == HOME_CELL ? room->state : &value;
     /* Otherwise the permits that leases spend would be forgotten. */
-    if (held->out != 0) lease_hold(before.rule, before.state, stood_ns, held->out);
+    lease_hold_all((struct rules){before.rule, before.count}, before.state, stood_ns, held->out);
     held->content = (struct cell_content){.state = state, .count = count};
     for (int i = 0; i < count; i++) {
         rule[i].anchor_tick = home == HOME_WORD ? word_anchor(&limiter->word) : 1;
@@ -165,7 +171,7 @@ void home_carry(weir_limiter *limiter, struct home_held *held, struct rule rule[
     held->value = value;
     held->content.state = home == HOME_CELL ? room->state : &held->value;
     held->home = home;
-    held->out = home != HOME_LOG && count == 1 ? atom_load_acquire(&limiter->word.out) : 0;
+    held->out = leased_of(limiter, held);
 }
 
 /* A ring twice as large as the one in use; NULL if there is none to be had. */

@@ -37,7 +37,8 @@ enum { WAY_UNREAD = WEIR_CLOCK_TSC + 1 };
    index, which note nothing. */
 struct tally {
     _Alignas(SHARE_LINE) struct atom allowed;
-    struct atom granted, denied, delayed, waiting_ns;
+    struct atom more; /* permits granted beyond one for each call allowed; modulo 2^64, since a call may be for none */
+    struct atom denied, delayed, waiting_ns;
     struct note note;
 };
 
@@ -259,7 +260,7 @@ static inline bool limiter_stocked(const weir_limiter *limiter)
     return atom_load(&limiter->stock.held) != 0;
 }
 
-/* Spends permits in stock, without counting; false if there are too few, or if they are too old. */
+/* Spends permits in stock, without counting; too few are also those that are too old. */
 enum stock_answer limiter_take_stocked(weir_limiter *limiter, uint64_t cost, weir_decision *decision);
 
 /* Takes what is due, for a limit that threads nap for.  False if a thread that may nap should: others took all that was

@@ -59,9 +59,10 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
     weir_stats sum = {0};
     for (int i = 0; i <= HOST_SLOTS; i++) {
         const struct tally *tally = &limiter->tally[i];
-        sum.calls += atom_load(&tally->allowed) + atom_load(&tally->denied);
-        sum.granted += atom_load(&tally->granted);
-        sum.denied += atom_load(&tally->denied);
+        const uint64_t allowed = atom_load(&tally->allowed), denied = atom_load(&tally->denied);
+        sum.calls += allowed + denied;
+        sum.granted += allowed + atom_load(&tally->more);
+        sum.denied += denied;
         sum.delayed += atom_load(&tally->delayed);
         sum.waiting_ns += atom_load(&tally->waiting_ns);
     }

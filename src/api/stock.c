@@ -37,6 +37,7 @@ static void stock_trade(weir_limiter *limiter, uint64_t want)
     const bool lasted = limiter_stock_lasted_ns(limiter, now_ns, LASTS_NS) == LASTS_NS;
     trade.now_ns = limiter_stands_ns(limiter, now_ns);
     trade.want = lasted ? 0 : want;
+    trade.of_one = true; /* a decision of the stock can be cancelled, which takes the limits of a list one by one */
     if (!word_trade(&limiter->word, &trade, &slice)) cell_trade(&limiter->cell, &trade, &slice);
     stock_fill(&limiter->stock, &slice, now_ns);
     if (slice.due_ns != 0) limiter_note_late(limiter, subtract_to_zero(now_ns, slice.due_ns));

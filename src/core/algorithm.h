@@ -110,6 +110,9 @@ struct algorithm {
     void (*facts)(const struct limit *, const struct rule *, struct facts *);
     /* The time at which all is back, after this decision made at `now`.  NULL: at the end of its slot. */
     uint64_t (*full)(const struct rule *, const weir_decision *, uint64_t now);
+    /* Offer and commit in one, for the most frequent call: one that passes at once.  False: perhaps it does not, and
+       nothing is done.  NULL: offer says it. */
+    bool (*pass)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost, struct taken *taken);
     /* A call was refused by this limit.  NULL: refusals leave no trace. */
     void (*refused)(const struct rule *, uint64_t *state, uint64_t now, uint64_t cost);
     /* Will the next call pass at once, and does the state know it without the clock?  *now: a time that gives the same

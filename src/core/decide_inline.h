@@ -111,4 +111,23 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
     else decide_allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
 }
 
+/* The most frequent call: one limit, which has to have `pass`, lets it pass at once.  False: perhaps not, and nothing
+   is done. */
+static inline bool decide_pass(const struct rule *rule, const struct algorithm *algorithm, uint64_t *state,
+                               uint64_t now_ns, uint64_t permits, weir_decision *decision)
+{
+    const uint64_t cost = ticks_of(rule, permits);
+    struct taken taken;
+    if (!algorithm->pass(rule, state, tick_at(rule, now_ns), cost, &taken)) return false;
+    *decision = (weir_decision){.verdict = WEIR_ALLOW,
+                                .start = {now_ns},
+                                .end = taken.end,
+                                .remaining = permits_floor(rule, taken.room),
+                                .charged = permits,
+                                .reserved = rule->generation};
+    if (algorithm->lateness != NULL)
+        decision->due.ns = ns_ceil_signed(rule, algorithm_due(rule, algorithm, taken.end, cost));
+    return true;
+}
+
 #endif

@@ -92,8 +92,8 @@ static inline uint64_t multiply_shift_floor_64(uint64_t a, uint64_t b, unsigned 
 static inline uint64_t shift_divide_ceil(uint64_t a, unsigned shift, uint64_t divisor)
 {
     if (divisor == 0) return UINT64_MAX;
-    const uint128 top = (uint128)a << (shift & 127);
-    return wide_to_64(top / divisor + (top % divisor != 0));
+    const uint128 top = (uint128)a << (shift & 127), whole = top / divisor;
+    return wide_to_64(whole + (whole * divisor != top)); /* the remainder would be another division */
 }
 
 static inline uint64_t shift_divide_floor(uint64_t a, unsigned shift, uint64_t divisor)
@@ -111,8 +111,8 @@ static inline uint64_t multiply_divide_floor(uint64_t a, uint64_t b, uint64_t di
 static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t divisor)
 {
     if (divisor == 0) return UINT64_MAX;
-    const uint128 top = (uint128)a * b;
-    return wide_to_64(top / divisor + (top % divisor != 0));
+    const uint128 top = (uint128)a * b, whole = top / divisor;
+    return wide_to_64(whole + (whole * divisor != top));
 }
 
 #else

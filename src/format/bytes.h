@@ -55,6 +55,25 @@ static inline void bytes_byte(struct bytes *bytes, char byte)
 /* Digits that end before `end`, at most BYTES_NUMBER_MAX; returns where they begin. */
 char *bytes_digits_before(char *end, uint64_t number);
 
+/* Digits from `at` on, at most BYTES_NUMBER_MAX; returns their end.  Most numbers are short. */
+static inline char *bytes_digits(char *at, uint64_t number)
+{
+    if (number <= 9) {
+        *at = (char)('0' + number);
+        return at + 1;
+    }
+    if (number <= 99) {
+        at[0] = (char)('0' + number / 10);
+        at[1] = (char)('0' + number % 10);
+        return at + 2;
+    }
+    char digits[BYTES_NUMBER_MAX];
+    const char *first = bytes_digits_before(digits + sizeof digits, number);
+    const size_t size = (size_t)(digits + sizeof digits - first);
+    memcpy(at, first, size);
+    return at + size;
+}
+
 void bytes_number(struct bytes *bytes, uint64_t number);
 
 #endif

@@ -83,11 +83,21 @@ static struct slice written_since(const struct reader *reader, size_t size)
 
 /* ---- a query or form ---- */
 
+/* In a form, in a name as in a value. */
+static inline bool stands_for_itself(char byte)
+{
+    return byte != '&' && byte != '=' && byte != '+' && byte != '%';
+}
+
 /* Up to & or the end, of a name to =, too. */
 static bool read_decoded(struct reader *reader, bool is_name, struct slice *decoded)
 {
     const size_t before = reader->room->size;
     for (; reader->at < reader->end && *reader->at != '&' && !(is_name && *reader->at == '='); reader->at++) {
+        const char *start = reader->at;
+        while (reader->at < reader->end && stands_for_itself(*reader->at)) reader->at++;
+        bytes_add(reader->room, slice_between(start, reader->at));
+        if (reader->at == reader->end || *reader->at == '&' || (is_name && *reader->at == '=')) break;
         int byte = (unsigned char)*reader->at;
         if (byte == '+') byte = ' ';
         if (byte == '%') {
@@ -159,6 +169,10 @@ static bool read_string(struct reader *reader, struct slice *string)
 {
     const size_t before = reader->room->size;
     for (reader->at++; !is_next(reader, '"');) {
+        const struct slice plain = {reader->at, slice_plain(slice_between(reader->at, reader->end))};
+        bytes_add(reader->room, plain);
+        reader->at += plain.size;
+        if (is_next(reader, '"')) break;
         const struct slice rest = slice_between(reader->at, reader->end);
         const size_t size = slice_character(rest);
         if (rest.size == 0) return expected(reader, "expected a second quote, which ends the string");

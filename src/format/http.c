@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   HTTP/1.1 and 1.0 (RFC 9112): requests by http_parser, answers.
+   HTTP/1.1 and 1.0 (RFC 9112): requests by http_parser, but for the plain ones (http_plain.c); answers.
 
    http_parser finds the parts of the head and knows Connection and Content-Length; it is stopped where the head ends,
    and the body is what follows.  As distributions build it (HTTP_PARSER_STRICT=0) it lets pass what proxies read in
@@ -86,19 +86,6 @@ static enum http_result bad(struct http_problem *problem, unsigned status, const
     return HTTP_BAD;
 }
 
-/* Bytes from `at` on, in words of eight, among which there is no control character. */
-static size_t skip_printable(struct slice head, size_t at)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
-    uint64_t word;
-    for (; head.size - at >= sizeof word; at += sizeof word) {
-        memcpy(&word, head.bytes + at, sizeof word);
-        const uint64_t delete = word ^ (ones * 0x7F);
-        if ((((word - ones * ' ') & ~word) | ((delete - ones) & ~delete)) & tops) break;
-    }
-    return at;
-}
-
 /* At a \r or \n. */
 static const char *wrong_end(struct slice head, size_t at)
 {
@@ -113,13 +100,13 @@ static const char *wrong_end(struct slice head, size_t at)
 /* Lines of a whole head end in \r\n, go on in no other line, and have no control characters.  NULL: that is so. */
 static const char *wrong_byte(struct slice head)
 {
-    for (size_t at = skip_printable(head, 0); at < head.size; at++) {
+    for (size_t at = slice_printable(head); at < head.size; at++) {
         const unsigned char byte = (unsigned char)head.bytes[at];
         if ((byte >= ' ' && byte != 0x7F) || byte == '\t') continue;
         if (byte != '\r' && byte != '\n') return "expected headers without control characters";
         const char *wrong = wrong_end(head, at);
         if (wrong != NULL) return wrong;
-        at = skip_printable(head, at + 2) - 1;
+        at += 1 + slice_printable(slice_from(head, at + 2));
     }
     return NULL;
 }
@@ -298,7 +285,7 @@ static enum http_result more(const struct http_request *request, size_t size, st
     return bad(problem, 431, "expected headers of at most 16 KiB together");
 }
 
-enum http_result http_read(struct slice bytes, struct http_request *request, struct http_problem *problem)
+enum http_result http_read_any(struct slice bytes, struct http_request *request, struct http_problem *problem)
 {
     static const http_parser_settings settings = {.on_url = take_target,
                                                   .on_header_field = take_name,
@@ -319,6 +306,11 @@ enum http_result http_read(struct slice bytes, struct http_request *request, str
     const enum http_result result = read_whole(slice_from(bytes, empty), read + 1, &head, &parser, problem);
     request->size = empty + read + 1 + (result == HTTP_REQUEST ? request->body.size : 0);
     return result;
+}
+
+enum http_result http_read(struct slice bytes, struct http_request *request, struct http_problem *problem)
+{
+    return http_read_plain(bytes, request) ? HTTP_REQUEST : http_read_any(bytes, request, problem);
 }
 
 /* ---- answers ---- */
@@ -367,21 +359,20 @@ void http_start(struct bytes *out, unsigned status, bool keep_alive)
     bytes_text(out, keep_alive ? "\r\nConnection: keep-alive\r\n" : "\r\nConnection: close\r\n");
 }
 
-void http_add(struct bytes *out, const char *name, struct slice value)
+void http_add_named(struct bytes *out, struct slice name, struct slice value)
 {
-    const struct slice named = slice_of(name);
-    char *at = bytes_room(out, named.size + value.size + 4);
+    char *at = bytes_room(out, name.size + value.size + 4);
     if (at == NULL) return;
-    memcpy(at, named.bytes, named.size);
-    at += named.size;
+    memcpy(at, name.bytes, name.size);
+    at += name.size;
     *at++ = ':';
     *at++ = ' ';
-    for (size_t i = 0; i < value.size; i++, at++) {
-        *at = value.bytes[i];
-        if ((unsigned char)*at < ' ' || *at == 0x7F) *at = ' ';
+    if (value.size != 0) memcpy(at, value.bytes, value.size);
+    for (size_t i = slice_printable(value); i < value.size; i++) {
+        if ((unsigned char)at[i] < ' ' || at[i] == 0x7F) at[i] = ' ';
     }
-    *at++ = '\r';
-    *at = '\n';
+    at[value.size] = '\r';
+    at[value.size + 1] = '\n';
 }
 
 void http_add_number(struct bytes *out, const char *name, uint64_t value)

@@ -42,6 +42,10 @@ struct http_problem {
 
 enum http_result http_read(struct slice bytes, struct http_request *request, struct http_problem *problem);
 
+/* The two ways that it has.  A plain request (false: it is none, or not whole) is read by either alike. */
+bool http_read_plain(struct slice bytes, struct http_request *request);
+enum http_result http_read_any(struct slice bytes, struct http_request *request, struct http_problem *problem);
+
 /* Names compare without case.  Empty where there is none; *count, where wanted, is how many there are. */
 struct slice http_header(const struct http_request *request, const char *name, unsigned *count);
 
@@ -51,7 +55,11 @@ struct slice http_header(const struct http_request *request, const char *name, u
    that would end the line are blanks; then http_body, which ends it.  head_only (HEAD): the length is told, the bytes
    are left out.  type NULL: an answer that has no body at all (204), neither type nor length are told. */
 void http_start(struct bytes *out, unsigned status, bool keep_alive);
-void http_add(struct bytes *out, const char *name, struct slice value);
+void http_add_named(struct bytes *out, struct slice name, struct slice value);
+static inline void http_add(struct bytes *out, const char *name, struct slice value)
+{
+    http_add_named(out, slice_of(name), value);
+}
 void http_add_number(struct bytes *out, const char *name, uint64_t value);
 void http_body(struct bytes *out, const char *type, struct slice body, bool head_only);
 

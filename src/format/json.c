@@ -136,6 +136,8 @@ static size_t plain_size(struct slice text, bool in_html)
     const size_t most = text.size < PIECE ? text.size : PIECE;
     size_t at = 0;
     while (at < most) {
+        if (!in_html) at += slice_plain((struct slice){text.bytes + at, most - at});
+        if (at == most) break;
         if (is_plain((unsigned char)text.bytes[at], in_html)) {
             at++;
             continue;

@@ -86,19 +86,32 @@ static inline bool ends_line(const char *at)
     return memcmp(at, "\r\n", 2) == 0;
 }
 
-/* What nearly all are: a size of one digit or two, and everything is there.  False: look closer. */
-static inline bool read_short(struct reader *reader, struct slice *argument)
+/* What nearly all are: a size of one digit or two, and everything is there.  Returns its end, or NULL: look closer. */
+static inline const char *read_short(const char *at, const char *end, struct slice *argument)
 {
-    const char *at = reader->at;
-    if (reader->end - at < ARGUMENT_SIZE_MIN || at[0] != '$') return false;
-    const unsigned first = (unsigned)(at[1] - '0'), second = (unsigned)(at[2] - '0');
-    const bool two = second <= 9 && first != 0;
-    const size_t size = two ? first * 10 + second : first;
-    at += two ? 3 : 2;
-    if (first > 9 || !ends_line(at) || (size_t)(reader->end - at) < size + 4 || !ends_line(at + 2 + size)) return false;
-    *argument = (struct slice){at + 2, size};
-    reader->at = at + 4 + size;
-    return true;
+    if (end - at < ARGUMENT_SIZE_MIN || at[0] != '$') return NULL;
+    size_t size = (unsigned char)(at[1] - '0');
+    if (size > 9) return NULL;
+    at += 2;
+    if (!ends_line(at)) {
+        const unsigned second = (unsigned char)(*at++ - '0');
+        if (second > 9 || size == 0 || !ends_line(at)) return NULL;
+        size = size * 10 + second;
+    }
+    at += 2;
+    if ((size_t)(end - at) < size + 2 || !ends_line(at + size)) return NULL;
+    *argument = (struct slice){at, size};
+    return at + size + 2;
+}
+
+/* As many as there are of them, one behind the other. */
+static inline size_t read_short_ones(struct reader *reader, struct slice argument[], size_t count)
+{
+    const char *at = reader->at, *const end = reader->end;
+    size_t done = 0;
+    for (const char *next; done < count && (next = read_short(at, end, &argument[done])) != NULL; done++) at = next;
+    reader->at = at;
+    return done;
 }
 
 /* *-1\r\n is nothing, too. */
@@ -119,9 +132,11 @@ static enum resp_result read_array(struct reader *reader, struct resp_command *c
     if (reader->at < reader->end && *reader->at == '-') return read_null(reader);
     enum resp_result result =
         read_length(reader, RESP_ARGUMENTS_MAX, &count, "Protocol error: invalid multibulk length");
-    for (reader->left = count; result == RESP_COMMAND && reader->left != 0; reader->left--) {
-        struct slice *argument = &command->argument[count - reader->left];
-        if (!read_short(reader, argument)) result = read_argument(reader, argument);
+    for (size_t done = 0; result == RESP_COMMAND; done++) {
+        done += read_short_ones(reader, command->argument + done, count - done);
+        reader->left = count - done;
+        if (done == count) break;
+        result = read_argument(reader, &command->argument[done]);
     }
     command->count = (unsigned)count;
     return result;
@@ -321,19 +336,36 @@ static inline uint64_t size_of(int64_t number)
     return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 }
 
-/* From the last to the first, as digits come. */
+/* Returns its end. */
+static inline char *write_line_end(char *at)
+{
+    at[0] = '\r';
+    at[1] = '\n';
+    return at + 2;
+}
+
+/* Returns its end. */
+static inline char *write_integer(char *at, int64_t number)
+{
+    if (number >= 0 && number <= 9) {
+        at[0] = ':';
+        at[1] = (char)('0' + number);
+        return write_line_end(at + 2);
+    }
+    *at++ = ':';
+    if (number < 0) *at++ = '-';
+    at = bytes_digits(at, size_of(number));
+    return write_line_end(at);
+}
+
 void resp_integers(struct bytes *out, const int64_t number[], size_t count)
 {
     char memory[RESP_INTEGERS_MAX * (1 + HEAD_SIZE_MAX)];
-    char *const end = memory + sizeof memory, *at = end;
-    for (size_t i = count; i-- > 0;) {
-        *--at = '\n';
-        *--at = '\r';
-        at = bytes_digits_before(at, size_of(number[i]));
-        if (number[i] < 0) *--at = '-';
-        *--at = ':';
-    }
-    bytes_add(out, slice_between(at, end));
+    const bool roomy = out->capacity - out->size >= sizeof memory;
+    char *const start = roomy ? out->memory + out->size : memory, *at = start;
+    for (size_t i = 0; i < count; i++) at = write_integer(at, number[i]);
+    if (roomy) out->size += (size_t)(at - start);
+    else bytes_add(out, slice_between(start, at));
 }
 
 void resp_integer(struct bytes *out, int64_t number)

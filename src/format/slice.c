@@ -19,6 +19,56 @@ bool slice_number(struct slice slice, uint64_t *number)
     return true;
 }
 
+/* ---- bytes of a kind ---- */
+
+static const uint64_t ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
+
+/* Not 0 where a byte of the word is a control character. */
+static inline uint64_t has_control(uint64_t word)
+{
+    const uint64_t delete = word ^ (ones * 0x7F);
+    return (((word - ones * ' ') & ~word) | ((delete - ones) & ~delete)) & tops;
+}
+
+/* Of ASCII alone, which is checked with it, the same costs less. */
+static inline uint64_t has_other_than_plain(uint64_t word)
+{
+    const uint64_t quote = (word ^ (ones * '"')) - ones, slash = (word ^ (ones * '\\')) - ones;
+    return (word | (word - ones * ' ') | (word + ones) | quote | slash) & tops;
+}
+
+static inline bool is_printable(unsigned char byte)
+{
+    return byte >= ' ' && byte != 0x7F;
+}
+
+static inline bool is_of_string(unsigned char byte)
+{
+    return byte >= ' ' && byte < 0x7F && byte != '"' && byte != '\\';
+}
+
+/* The bytes before the first that is not `is`, eight at a time as long as none of a word `has` another. */
+static inline size_t run_of(struct slice slice, uint64_t (*has)(uint64_t), bool (*is)(unsigned char))
+{
+    size_t at = 0;
+    for (uint64_t word; slice.size - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, slice.bytes + at, sizeof word);
+        if (has(word) != 0) break;
+    }
+    while (at < slice.size && is((unsigned char)slice.bytes[at])) at++;
+    return at;
+}
+
+size_t slice_printable(struct slice slice)
+{
+    return run_of(slice, has_control, is_printable);
+}
+
+size_t slice_plain(struct slice slice)
+{
+    return run_of(slice, has_other_than_plain, is_of_string);
+}
+
 /* ---- characters ---- */
 
 static bool continues(struct slice slice, size_t from, size_t to)

@@ -46,12 +46,20 @@ bool host_exists(const char *path);
 /* Renames a file, and replaces any file that has the new name. */
 int host_rename(const char *path, const char *to);
 
-/* Reads the size again: another process may have enlarged the file. */
+/* Reads the size again: another process may have enlarged the file.  Writes nothing else, so another thread may lock
+   and unlock meanwhile. */
 int host_region_measure(struct host_region *region);
 
 /* [under a lock] Enlarges the file, with the space allocated, so that touching it cannot fail later; never shrinks it.
    ENOSPC (ENOMEM, EFBIG, EDQUOT): there is not enough space, and none was used. */
 int host_region_grow(struct host_region *region, uint64_t size);
+
+/* The same, but adds at most `step` bytes: called again until region->size is no less than `size`.  If it fails, what
+   earlier calls added is still there. */
+int host_region_grow_some(struct host_region *region, uint64_t size, uint64_t step);
+
+/* [under the lock that it was added under] Gives back what was added behind `size` and never mapped. */
+void host_region_cut(struct host_region *region, uint64_t size);
 
 /* A copy of a file may lack the space for its zeros, and then touching it can fail (SIGBUS).  This allocates all of it,
    where the file system can.  ENOSPC: there is not enough space. */
@@ -64,6 +72,9 @@ int host_region_blank(const struct host_region *region, uint64_t from, bool *bla
    ENXIO: the file is shorter.  If another program truncates the file later, a process that touches the missing part is
    killed by SIGBUS; weir never truncates it. */
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory);
+
+/* [before others use it] Touches all pages of zeroed memory, so that no first access costs anything later. */
+void host_region_touch(void *memory, uint64_t size);
 void host_region_unmap(void *memory, uint64_t size);
 
 /* From now on a process that touches a truncated part exits with this status, and prints the path on standard error.

@@ -50,13 +50,18 @@ void write_text(struct writer *writer, const char *text)
     write_bytes(writer, text, strlen(text));
 }
 
-static size_t digits_of(uint64_t number, char digits[20])
+/* Digits that end at digits[20]; returns where they begin. */
+static size_t digits_before(uint64_t number, char digits[20])
 {
     size_t at = 20;
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
+    for (; number >= 10; number /= 10) digits[--at] = (char)('0' + number % 10);
+    digits[--at] = (char)('0' + number);
+    return at;
+}
+
+static size_t digits_of(uint64_t number, char digits[20])
+{
+    const size_t at = digits_before(number, digits);
     memmove(digits, digits + at, 20 - at);
     return 20 - at;
 }
@@ -64,7 +69,8 @@ static size_t digits_of(uint64_t number, char digits[20])
 void write_number(struct writer *writer, uint64_t number)
 {
     char digits[20];
-    write_bytes(writer, digits, digits_of(number, digits));
+    const size_t at = digits_before(number, digits);
+    write_bytes(writer, digits + at, 20 - at);
 }
 
 void write_grouped(struct writer *writer, uint64_t number)

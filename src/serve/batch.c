@@ -121,7 +121,7 @@ static void grow(struct batch *batch, size_t room)
     batch->out.capacity = room;
 }
 
-struct bytes *batch_reply(struct batch *batch, struct session *session, size_t room)
+struct bytes *batch_reply_roomy(struct batch *batch, struct session *session, size_t room)
 {
     if (batch->out_session != session || batch->out.capacity - batch->out.size < room) batch_flush(batch);
     if (batch->out.capacity < room) grow(batch, room);
@@ -207,7 +207,7 @@ static uint64_t work_of(const weir_plan *plan)
 
 void batch_take(struct batch *batch, const struct call *call, const uint64_t each[], unsigned each_count)
 {
-    const bool wants_each = weir_plan_limits(call->under.plan) > 1;
+    const bool wants_each = plan_inside_const(call->under.plan)->count > 1;
     batch_works(batch, work_of(call->under.plan));
     if (batch->count == BATCH_ASKS || (wants_each && batch->each_count == BATCH_EACH)) batch_settle_queue(batch);
     struct call *queued = &batch->call[batch->count];

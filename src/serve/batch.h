@@ -111,7 +111,7 @@ struct batch {
     uint64_t work, work_most;            /* done so far, in questions to a slot, about; by one session at a time */
 
     weir_ask ask[BATCH_ASKS];
-    uint64_t hash[BATCH_ASKS]; /* of their keys, as keyed_announce has it */
+    uint64_t hash[BATCH_ASKS]; /* of their keys, as weir_table_prefetch has it */
     struct call call[BATCH_ASKS];
     unsigned count;
     struct call_each each[BATCH_EACH];
@@ -197,7 +197,12 @@ bool batch_costs(const struct call *call, unsigned count, char problem[200]);
 
 /* Where to write to this session: there is room for so many bytes (BATCH_REPLY is usual).  What was written before may
    be sent by this.  A session that writes more than there is room for is closed. */
-struct bytes *batch_reply(struct batch *batch, struct session *session, size_t room);
+struct bytes *batch_reply_roomy(struct batch *batch, struct session *session, size_t room);
+static inline struct bytes *batch_reply(struct batch *batch, struct session *session, size_t room)
+{
+    if (batch->out_session == session && batch->out.capacity - batch->out.size >= room) return &batch->out;
+    return batch_reply_roomy(batch, session, room);
+}
 
 /* What a limit means that comes by name or text: fills under, number, named, limit.  A name begins with a letter, a
    text does not, but for "unlimited" and "none".  false: see error; *code is "NOLIMIT", "BADLIMIT" or "NOPERM" (RESP's

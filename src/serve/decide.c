@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    Where it is decided: a table of this process, or the engine that is shared with other servers.
 
-       call.under -> table    keyed_take_announced, keyed_ask
+       call.under -> table    keyed_take_prefetched, keyed_ask
                   -> shared   "NAME|KEY" -> engine_ask_begin, all that a batch has of them at once
 
    In a table each key's place is on its way to the cache when its question is queued.  Questions of one limit each that
@@ -174,7 +174,7 @@ void decide_expect(struct batch *batch, struct call *call, unsigned number)
         ask->key = decide_shared_key(batch, call);
     } else {
         ask->key = (weir_key){call->key.bytes, call->key.size};
-        batch->hash[number] = keyed_announce(call->under.table, ask->plan, ask->key);
+        batch->hash[number] = weir_table_prefetch(call->under.table, ask->plan, ask->key);
     }
 }
 
@@ -207,7 +207,7 @@ static unsigned decide_here(struct batch *batch, unsigned from)
            is_plain(&batch->call[to]))
         to++;
     if (to == from) decide_one(batch, to++);
-    else keyed_take_announced(table, batch->ask + from, batch->hash + from, to - from, batch->now_ns);
+    else keyed_take_prefetched(table, batch->ask + from, batch->hash + from, to - from, batch->now_ns);
     return to;
 }
 

@@ -11,7 +11,7 @@
 
 #include <weir/redis.h>
 
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 struct service;
 struct engine;

@@ -17,7 +17,7 @@
 #include "plan/throttle.h"
 #include "share/recent.h"
 
-enum { MEETINGS = 1024, SHOWN = 64, CANONICAL_MAX = 100, ALGORITHM_BITS = 5 };
+enum { MEETINGS = 1024, SHOWN = 64, SAID_MAX = 64, CANONICAL_MAX = 100, ALGORITHM_BITS = 5 };
 enum kind { OF_TEXT, OF_THROTTLE, OF_OWN_TEXT, KINDS };
 
 struct entry {
@@ -36,8 +36,18 @@ struct meeting {
 _Static_assert((int)KINDS <= (int)RECENT_KINDS && (int)POLICY_TEXT_MAX <= (int)RECENT_KEY_MAX,
                "what is kept fits its head");
 
+/* What the last CL.THROTTLE said behind its key: most often the next says the same.  It is of an entry, while that is
+   the last of its kind. */
+struct said {
+    const struct recent_entry *entry; /* NULL: nothing is kept */
+    int64_t number[THROTTLE_ARGUMENTS];
+    size_t size;
+    char bytes[SAID_MAX];
+};
+
 struct plans {
     struct recent recent;
+    struct said said;
     struct entry entry[RECENT_ENTRIES];
     struct meeting meeting[MEETINGS];
     uint32_t alone; /* the only text that was met: there is nothing to alternate with; 0: none yet */
@@ -163,6 +173,27 @@ bool plans_throttle(struct batch *batch, const int64_t numbers[THROTTLE_NUMBERS]
     }
     throttle_write(&(struct writer){text, sizeof text, 0}, numbers);
     return add(batch, &key, text, under, error);
+}
+
+bool plans_throttle_again(const struct batch *batch, struct slice said, int64_t number[THROTTLE_ARGUMENTS],
+                          struct policy_verdict *under)
+{
+    const struct plans *plans = batch->plans;
+    const struct said *kept = &plans->said;
+    if (kept->entry == NULL || kept->entry != plans->recent.last[OF_THROTTLE]) return false;
+    if (said.size != kept->size || memcmp(said.bytes, kept->bytes, said.size) != 0) return false;
+    memcpy(number, kept->number, sizeof kept->number);
+    *under = verdict_of((const struct entry *)kept->entry);
+    return true;
+}
+
+void plans_throttle_keep(struct batch *batch, struct slice said, const int64_t number[THROTTLE_ARGUMENTS])
+{
+    struct plans *plans = batch->plans;
+    if (said.size > SAID_MAX) return;
+    plans->said = (struct said){.entry = plans->recent.last[OF_THROTTLE], .size = said.size};
+    memcpy(plans->said.number, number, sizeof plans->said.number);
+    memcpy(plans->said.bytes, said.bytes, said.size);
 }
 
 /* ---- two texts for one key ---- */

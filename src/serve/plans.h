@@ -26,6 +26,14 @@ bool plans_here(struct batch *batch, const char *text, struct policy_verdict *un
 bool plans_throttle(struct batch *batch, const int64_t numbers[THROTTLE_NUMBERS], struct policy_verdict *under,
                     weir_error *error);
 
+/* The same of all that a command says behind its key, where it is to the byte what was kept last: fills number, too.
+   false: it is to be read. */
+bool plans_throttle_again(const struct batch *batch, struct slice said, int64_t number[THROTTLE_ARGUMENTS],
+                          struct policy_verdict *under);
+
+/* [behind plans_throttle] Those numbers were read from this. */
+void plans_throttle_keep(struct batch *batch, struct slice said, const int64_t number[THROTTLE_ARGUMENTS]);
+
 /* Question `number` of the queue has come by a free text: is its key asked under two of them in turn?  The state of a
    key is one for all texts of an algorithm, so a client sheds by one what it owes by the other.  That is counted and
    told. */

@@ -107,4 +107,9 @@ static inline void atom_pause(void)
     ATOM_PAUSE();
 }
 
+static inline void atom_pauses(unsigned count)
+{
+    while (count-- > 0) ATOM_PAUSE();
+}
+
 #endif

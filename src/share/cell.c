@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/decide_inline.h"
 #include "share/lock.h"
 
 enum { UNREAD_MAX = 64 };
@@ -18,17 +19,16 @@ static struct rules rules_of(const struct cell_content *content)
     return (struct rules){content->rule, content->count};
 }
 
-/* [locked] Permits in leases, of a single limit: lists have no leases. */
+/* [locked] Permits in leases. */
 static uint64_t out_of(const struct cell *cell)
 {
-    return cell->content.count == 1 ? atom_load_acquire(cell->out) : 0;
+    return cell->leases ? atom_load_acquire(cell->out) : 0;
 }
 
 /* [locked] */
 static void cell_hold_leases(struct cell *cell, uint64_t now_ns)
 {
-    const uint64_t out = out_of(cell);
-    if (out != 0) lease_hold(cell->content.rule, cell->content.state, now_ns, out);
+    lease_hold_all(rules_of(&cell->content), cell->content.state, now_ns, out_of(cell));
 }
 
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
@@ -37,6 +37,8 @@ void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
     cell->out = out;
     cell->yield = yield;
     cell->unread = 0;
+    cell->passes = NULL;
+    cell->leases = false;
     atom_store(&cell->filled, 0);
     atom_store_release(&cell->lock, 0);
 }
@@ -68,8 +70,11 @@ static ATOM_INLINE void ask_content(const struct cell_content *content, uint64_t
                                     weir_decision *decision)
 {
     struct ask beside = *ask;
-    if (out != 0) lease_hold(content->rule, content->state, ask->now_ns, out);
-    if (out != 0) beside.wait_max_ns = lease_wait_max_ns(content->rule, out, ask);
+    if (out != 0) {
+        lease_hold_all(rules_of(content), content->state, ask->now_ns, out);
+        beside.wait_max_ns = lease_wait_all_ns(rules_of(content), out, ask);
+        lease_hold_until(rules_of(content), content->state, &beside, out);
+    }
     if (ask->again) ask_again(content, &beside, decision);
     else ask_rules(rules_of(content), content->state, &beside, decision);
 }
@@ -98,6 +103,19 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
     if (!cell_enter(cell)) return false;
     if (ask->undo != NULL) cell_ask(&cell->content, out_of(cell), ask, decision);
     else ask_content(&cell->content, out_of(cell), ask, decision);
+    lock_release(&cell->lock);
+    return true;
+}
+
+bool cell_take(struct cell *cell, uint64_t now_ns, uint64_t cost, weir_decision *decision)
+{
+    if (!cell_enter(cell)) return false;
+    const struct cell_content *content = &cell->content;
+    const uint64_t out = out_of(cell);
+    const bool may = cell->passes != NULL && out == 0;
+    if (!may || !decide_pass(content->rule, cell->passes, content->state, now_ns, cost, decision)) {
+        ask_content(content, out, &(struct ask){.now_ns = now_ns, .cost = cost}, decision);
+    }
     lock_release(&cell->lock);
     return true;
 }
@@ -164,9 +182,7 @@ bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice
     *slice = (struct lease_slice){.permits = 0};
     if (!cell_enter(cell)) return false;
     const struct cell_content *content = &cell->content;
-    if (content->count == 1) {
-        *slice = lease_trade(content->rule, content->state, trade, atom_load_acquire(cell->out));
-    }
+    *slice = lease_trade_all(rules_of(content), content->state, trade, out_of(cell));
     if (slice->permits > trade->held) lease_more(cell->out, slice->permits - trade->held);
     if (slice->permits < trade->held) lease_fewer(cell->out, trade->held - slice->permits);
     lock_release(&cell->lock);
@@ -179,6 +195,7 @@ void cell_close(struct cell *cell, struct cell_content *content)
     *content = cell->content;
     cell->content.count = 0;
     cell->content.state = NULL;
+    cell->passes = NULL;
     atom_store(&cell->filled, 0);
     lock_release(&cell->lock);
 }
@@ -187,6 +204,9 @@ void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
     lock_take(&cell->lock, cell->yield);
     cell->content = *content;
+    cell->passes =
+        content->count == 1 && algorithm_of(content->rule)->pass != NULL ? algorithm_of(content->rule) : NULL;
+    cell->leases = content->count != 0 && lease_may(rules_of(content));
     atom_store(&cell->filled, content->count != 0);
     lock_release(&cell->lock);
 }

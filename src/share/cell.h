@@ -20,10 +20,12 @@ struct cell_content {
 struct cell {
     struct atom lock; /* 1 while held */
     void (*yield)(void);
-    struct atom *out;   /* borrowed: permits in leases, see lease.c */
-    uint64_t unread;    /* calls in a row that were decided without the clock */
-    struct atom filled; /* 1: the state is here; 0 is read without the lock */
-    uint64_t alone[3];
+    struct atom *out;               /* borrowed: permits in leases, see lease.c */
+    uint64_t unread;                /* calls in a row that were decided without the clock */
+    struct atom filled;             /* 1: the state is here; 0 is read without the lock */
+    const struct algorithm *passes; /* of a single limit, if it has `pass`; else NULL */
+    bool leases;                    /* permits of its limits can be in leases */
+    uint64_t alone[1];
     struct cell_content content;
 };
 
@@ -38,6 +40,9 @@ static inline bool cell_is_filled(const struct cell *cell)
 /* These return false if the state is stored elsewhere. */
 bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decision);
 
+/* The same for the most frequent question: may so many permits be had now? */
+bool cell_take(struct cell *cell, uint64_t now_ns, uint64_t cost, weir_decision *decision);
+
 /* cell_decide without the clock if the state knows enough, up to a number of times in a row.  False: read the clock and
    call cell_decide. */
 bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision);
@@ -49,7 +54,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
    What may start at once is unchanged. */
 bool cell_shift(struct cell *cell, int64_t permits);
 
-/* Returns permits of a lease and takes others, see lease.h; with several limits there are none to take. */
+/* Returns permits of a lease and takes others, see lease.h. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 
 /* ---- setters, one at a time ---- */
@@ -59,7 +64,7 @@ bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice
 void cell_close(struct cell *cell, struct cell_content *content);
 void cell_open_with(struct cell *cell, const struct cell_content *content);
 
-/* cell_decide without a cell, while `out` permits of its limit are in leases; 0 for a list.  ask->undo is not NULL. */
+/* cell_decide without a cell, while `out` permits of its limits are in leases.  ask->undo is not NULL. */
 void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision);
 
 /* Carries the state at now_ns over to the rules of `to`, whose clocks are set and whose state is zeroed.  Does nothing

@@ -3,6 +3,7 @@
 #ifndef WEIR_SHARE_LEASE_H
 #define WEIR_SHARE_LEASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/algorithm.h"
@@ -18,6 +19,7 @@ struct trade {
     uint64_t end;        /* where the last of them ended, */
     uint32_t generation; /* and under which rule */
     uint64_t want;       /* the most it wants in exchange; 0: none */
+    bool of_one;         /* nothing of a list of limits */
 };
 
 /* What it gets: permits that may be spent between their starts and the next trade. */
@@ -38,6 +40,19 @@ void lease_hold(const struct rule *rule, uint64_t *state, uint64_t now_ns, uint6
 uint64_t lease_wait_max_ns(const struct rule *rule, uint64_t out, const struct ask *ask);
 
 struct lease_slice lease_trade(const struct rule *rule, uint64_t *state, const struct trade *trade, uint64_t out);
+
+/* ---- lease_list.c: of all limits of a list ---- */
+
+/* Can permits of all of them be taken along together? */
+bool lease_may(struct rules rules);
+
+void lease_hold_all(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t out);
+uint64_t lease_wait_all_ns(struct rules rules, uint64_t out, const struct ask *ask);
+
+/* If this call is going to wait: the hold at its start, before it is asked. */
+void lease_hold_until(struct rules rules, uint64_t *state, const struct ask *ask, uint64_t out);
+
+struct lease_slice lease_trade_all(struct rules rules, uint64_t *state, const struct trade *trade, uint64_t out);
 
 /* `out` counts the permits in leases: it is raised before the state says so, and lowered after. */
 static inline void lease_more(struct atom *out, uint64_t permits)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { RECENT_SETS = 64, RECENT_WAYS = 4, RECENT_ENTRIES = RECENT_SETS * RECENT_WAYS };
 enum { RECENT_KINDS = 3, RECENT_KEY_MAX = 1024 };

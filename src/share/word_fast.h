@@ -2,7 +2,8 @@
    The fast path of word_decide for the most frequent call: one limit by gcra, no permit in leases, and no waiting.
 
    A grant reads one line, in which the rule is ready for use, and tries the swap once.  It multiplies twice where
-   tick_at does once, since that needs no shift, and near_ns stands for all that might overflow.
+   tick_at does once, since that needs no shift, and near_ns stands for all that might overflow.  Whether it passes is
+   compared beside what it would store, not after it: the swap waits for each step between it and the clock.
 
    A refusal of one permit determines when a permit passes, and until another call takes one that time stays the same: a
    thread that has noted it needs no arithmetic for the next refusal.
@@ -83,10 +84,11 @@ static inline bool word_grant(struct word *word, uint64_t raw, uint64_t now_ns, 
     if (elapsed_ns - 1 >= atom_load(&fast->near_ns) || cost - 1 >= atom_load(&fast->permits)) return false;
     const uint64_t beyond = multiply_shift_floor(elapsed_ns, atom_load(&fast->fraction), 64);
     const uint64_t now = elapsed_ns * atom_load(&fast->whole) + beyond + atom_load(&fast->anchor_tick);
-    const uint64_t kind = atom_load(&fast->kind);
-    const uint64_t drained = most(raw, now) + (cost << (kind >> 32)), latest = now + atom_load(&fast->burst);
-    if (drained > latest) return false;
-    *granted = (struct granted){drained, latest - drained, kind};
+    const uint64_t kind = atom_load(&fast->kind), ticks = cost << (kind >> 32);
+    const uint64_t latest = now + (atom_load(&fast->burst) - ticks); /* from which it can drain, so not before now */
+    if (raw > latest) return false;
+    const uint64_t start = most(raw, now), drained = start + ticks;
+    *granted = (struct granted){drained, latest - start, kind};
     return atom_swap(&word->value, &raw, drained);
 }
 

@@ -106,8 +106,8 @@ again state
 flip state 8
 cannot "state: is of an older weir: format 0 of 16-byte slots, and weir " state
 again state
-printf '\x03' | dd of=state bs=1 seek=8 conv=notrunc 2>/dev/null
-cannot "state: is of a newer weir: format 3 of 16-byte slots, and weir " state served
+printf '\x05' | dd of=state bs=1 seek=8 conv=notrunc 2>/dev/null
+cannot "state: is of a newer weir: format 5 of 16-byte slots, and weir " state served
 again state
 printf '\x01\x02\x03\x04' | dd of=state bs=1 seek=12 conv=notrunc 2>/dev/null
 cannot 'state: is of a machine with another byte order' state

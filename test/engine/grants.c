@@ -20,7 +20,8 @@
        NS still_away                      a hundred answers later
        NS refused_by_engine GRANTED       the first time, and what the engine and its leases had granted until then
        NS refused_alone GRANTED           the same of what was granted while the engine was away
-   and at the end all that was counted, as NAME NUMBER. */
+   and at the end all that was counted, as NAME NUMBER; took_NS is how many answers took so long, to within an
+   eighth. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -33,8 +34,11 @@
 
 #include <weir/redis.h>
 
+#include "share/histogram.h"
+
 enum { STILL_AWAY = 100 };
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000, KEY_SIZE = 256, FROM_COUNT = 4 };
+enum { TOOK_BITS = 3, TOOK_BUCKETS = (64 - TOOK_BITS + 1) << TOOK_BITS };
 #define CALM_NS (UINT64_C(5) * NS_PER_MS) /* 200/s: busy enough for a lease */
 
 static const char *const from_names[FROM_COUNT] = {"nobody", "engine", "lease", "away"};
@@ -49,6 +53,7 @@ struct settings {
 
 struct count {
     uint64_t granted, denied, from[FROM_COUNT], late, longest_ns;
+    uint64_t took[TOOK_BUCKETS];
     uint64_t granted_by[2]; /* by the engine, with its leases; while away */
     bool refused_by[2];
     unsigned since_away;
@@ -193,6 +198,7 @@ static void note(struct count *count, const struct settings *settings, const wei
     count->granted += allowed;
     count->denied += !allowed;
     count->from[ask->from]++;
+    count->took[histogram_bucket(took_ns, TOOK_BITS)]++;
     count->late += took_ns > settings->deadline_ns;
     if (took_ns > count->longest_ns) count->longest_ns = took_ns;
     if ((ask->from == WEIR_FROM_AWAY) != (count->last == WEIR_FROM_AWAY)) {
@@ -277,6 +283,11 @@ static void tell_all(weir_engine *engine, const struct count *count, uint64_t me
     for (int from = WEIR_FROM_ENGINE; from < FROM_COUNT; from++) tell(from_names[from], count->from[from]);
     tell("late", count->late);
     tell("longest_us", count->longest_ns / NS_PER_US);
+    for (unsigned i = 0; i < TOOK_BUCKETS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "took_%" PRIu64, histogram_bucket_end(i, TOOK_BITS));
+        if (count->took[i] != 0) tell(name, count->took[i]);
+    }
     tell("commands", stats.commands);
     tell("connects", stats.connects);
     tell("redirected", stats.redirected);

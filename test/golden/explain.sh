@@ -56,7 +56,7 @@ explains '100/s algorithm=sliding-log' <<'END'
   in any second   at most 100
   largest call    100; a larger one can never pass
   back to full    1 s after the last call
-  memory          456 bytes of state; in a limiter 14,016; in a table 754 bytes a key in all; in a file 1,492
+  memory          456 bytes of state; in a limiter 14,144; in a table 754 bytes a key in all; in a file 1,492
   note            exact: no window of the period holds more, wherever it begins; memory grows with the count
   in weir serve   a call of any cost takes up to 200 steps; logs have up to 8,000 permits, in a client's text 2,000
   in an engine    a call of any cost takes up to 132 steps; logs have up to 100,000 permits

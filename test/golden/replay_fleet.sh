@@ -67,27 +67,32 @@ run 'down in between' fleet '10/s burst=4' --nodes 4 --spread sticky --engine-do
 row engine '[.engine_calls, .waited, .allowed] == [81, 81, 86]'
 
 # ---- leases ----
-# The tenth request in a fifth of a second asks for a lease, too: of 8.  Four spent later half of it is, and the next
-# one is asked for, of 16: ten takes, two leases.
-requests 14 1 >busy.log
+# The tenth request in a fifth of a second asks for a lease, too: of 8.  Seven spent later an eighth of it is left, and
+# the next one is asked for: ten takes, two leases, and nobody waits for the second one.
+requests 18 1 >busy.log
 run 'a lease' fleet '1000/s burst=1000' --nodes 1 --lease 32 --engine-rtt 500us busy.log
 json out '.fleet | [.lease, .lease_life_ns, .engine_rtt_ns] == [32, 1000000000, 500000]'
-row leases '[.allowed, .engine_calls, .waited] == [14, 12, 10]'
-# It is granted 4; two are spent, the next 4 are asked for, and so on.
+row leases '[.allowed, .engine_calls, .waited] == [18, 12, 10]'
+# It is granted 4; when they are spent the next 4 are asked for, and so on.
 run 'a small one' fleet '1000/s burst=1000' --nodes 1 --lease 4 --engine-rtt 500us busy.log
-row leases '[.allowed, .engine_calls, .waited] == [14, 13, 10]'
+row leases '[.allowed, .engine_calls, .waited] == [18, 13, 10]'
 run 'not busy enough' fleet '1000/s burst=1000' --nodes 1 --lease 32 tenth.log
 row leases '[.engine_calls, .waited] == [101, 101]'
 # What nobody spends for a quarter of its lifetime goes back, when its turn comes to be looked at: two leases, a return.
-{ requests 14 1; requests 6 400 192.0.2.2 | tail -n 5; } >quiet.log
+{ requests 18 1; requests 6 400 192.0.2.2 | tail -n 5; } >quiet.log
 run 'a return' fleet '1000/s burst=1000' --nodes 1 --lease 32 --engine-rtt 500us quiet.log
-row leases '[.allowed, .engine_calls, .waited] == [19, 18, 15]'
+row leases '[.allowed, .engine_calls, .waited] == [23, 18, 15]'
 # 4 s at 1000/s: the bound is kept, most are answered at once, and nobody is refused.
 requests 4000 1 >long.log
 for nodes in 1 2 5; do
     run "4 s at $nodes nodes" fleet '1000/s burst=200' --nodes $nodes --lease 32 long.log
-    row leases '[.denied, .excess <= 0] == [0, true] and .waited < 2000 and .engine_calls < 2500'
+    row leases '[.denied, .excess <= 0] == [0, true] and .waited < 200 and .engine_calls < 600'
 done
+# Eight nodes with a hot key, 16,000/s of 20,000: nobody waits but the first ten at each, and one or two where a first
+# lease of 8 is spent within a round trip.
+awk 'BEGIN { for (i = 0; i < 32000; i++) printf "192.0.2.1 [%.4f]\n", 1763719200 + i / 16000 }' >hot.log
+run 'a hot key' fleet '20000/s burst=4000' --nodes 8 --lease 4096 --engine-rtt 500us hot.log
+row leases '[.denied, .excess <= 0, .waited < 100, .engine_calls < 300] == [0, true, true, true]'
 # Twice as much as may pass, for 4 s: 200 and 1000 a second, and nothing beyond, whoever holds a lease.
 requests 8000 0.5 >twice.log
 run 'twice the rate' fleet '1000/s burst=200' --nodes 5 --lease 32 --lease-life 200ms twice.log
@@ -95,10 +100,10 @@ row leases '.excess <= 0 and .excess > -50 and .allowed > 4000 and .allowed <= 4
 row 'one limiter' '[.allowed, .excess] == [4200, 0]'
 
 # Twenty times as much, for 2 s: two or three questions for each permit, not twenty, and all that may pass does,
-# at every node.  Without leases each asks.
+# at every node, of which the least has half of its part.  Without leases each asks.
 requests 40000 0.05 >flood.log
 run 'a flood' fleet '1000/s burst=200' --nodes 20 --lease 32 --engine-rtt 500us flood.log
-row leases '[.allowed >= 2190, .allowed <= 2200, .engine_calls < 6000, .node_least > 70] == [true, true, true, true]'
+row leases '[.allowed >= 2190, .allowed <= 2200, .engine_calls < 6000, .node_least > 55] == [true, true, true, true]'
 row engine '[.engine_calls, .allowed, .node_least > 70] == [40000, 2200, true]'
 row 'one limiter' '.node_least == .allowed'
 

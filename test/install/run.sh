@@ -33,6 +33,7 @@ if [ -x "$to/bin/weir" ]; then
         zsh/site-functions/_weir; do
         if [ ! -s "$to/share/$file" ]; then echo "$file is not installed"; exit 1; fi
     done
+    if [ "$("$to/bin/weir" --version)" != "weir $version" ]; then echo "weir does not find the whole of it"; exit 1; fi
     if [ "$("$to/bin/weir-bench" --version)" != "weir-bench $version" ]; then echo "it has no weir-bench"; exit 1; fi
 fi
 

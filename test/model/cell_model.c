@@ -2,8 +2,8 @@
    Src/share/cell.c under two and three threads, in all interleavings.
 
    What the lock guards is plain memory, which the model checker does not see, and the plain code after a step belongs
-   to that step.  So the source is compiled in here with two of the core's functions announced: each reads the states at
-   one step and writes them at the next, and whoever gets between them is seen.
+   to that step.  So the source is compiled in here with three of the core's functions announced: each reads the states
+   at one step and writes them at the next, and whoever gets between them is seen.
 
    The oracle is a model that nobody shares.  Each call is held against it at its last step, where the lock is opened:
    the answer and all states have to be what the calls before it, one after the other, leave.
@@ -18,6 +18,7 @@
 
 #include "core/algorithm.h"
 #include "core/clock.h"
+#include "core/decide_inline.h"
 #include "plan/plan.h"
 #include "share/ask.h"
 #include "share/cell.h"
@@ -52,10 +53,24 @@ static void announced_settle(struct rules rules, uint64_t *state, uint64_t now_n
     memcpy(state, copy, sizeof copy);
 }
 
+static bool announced_pass(const struct rule *rule, const struct algorithm *algorithm, uint64_t *state, uint64_t now_ns,
+                           uint64_t permits, weir_decision *decision)
+{
+    uint64_t copy[LIST_WORDS_MAX];
+    announce(state);
+    memcpy(copy, state, sizeof copy);
+    const bool passed = decide_pass(rule, algorithm, copy, now_ns, permits, decision);
+    announce(state);
+    memcpy(state, copy, sizeof copy);
+    return passed;
+}
+
 #define ask_rules announced_ask_rules
+#define decide_pass announced_pass
 #define decide_settle announced_settle
 #include "share/cell.c" /* NOLINT(bugprone-suspicious-include) */
 #undef ask_rules
+#undef decide_pass
 #undef decide_settle
 
 enum { THREADS = 3, ACTIONS = 3 };
@@ -143,6 +158,12 @@ static void take(const struct action *action, int thread)
     model_check(memcmp(&expected, decision, sizeof expected) == 0, "not the answer after the calls before");
     if (action->verb != PEEK) memcpy(model.state, after, sizeof after);
     if (action->verb != PEEK) check_states();
+}
+
+/* The question that weir_take asks. */
+static bool take_at_once(struct cell *cell, const struct ask *ask, weir_decision *decision)
+{
+    return cell_take(cell, ask->now_ns, ask->cost, decision);
 }
 
 static void settle_last(const struct action *action, int thread)
@@ -273,6 +294,12 @@ static const struct scene scenes[] = {
      .script = {{TAKES(5, 2)}, {TAKES(5, 2)}},
      .decide = planted_decide_unlocked_early,
      .fails = true},
+    {.name = "planted: a pass without the lock",
+     .plan = HYBRID,
+     .taken = 1,
+     .script = {{TAKES(1000000000, 1)}, {TAKES(2000000000, 1)}},
+     .decide = planted_pass_unlocked,
+     .fails = true},
     {.name = "two take", .script = {{TAKES(5, 2), TAKES(5, 2)}, {TAKES(5, 2), TAKES(6, 2)}}},
     {.name = "three take, all or nothing", .script = {{TAKES(5, 2)}, {TAKES_EACH(5, 3)}, {TAKES_SOME(5, 9)}}},
     {.name = "three take of three", .plan = TRIPLE, .script = {{TAKES(5, 2)}, {RESERVES(5, 3)}, {TAKES(5, 2)}}},
@@ -293,6 +320,19 @@ static const struct scene scenes[] = {
      .plan = HYBRID,
      .taken = 1,
      .script = {{RESERVES(5, 3)}, {RESERVES(7, 1), SETTLES(8, 0)}, {CHANGES(6, HYBRID, WEIR_KEEP)}}},
+    {.name = "hybrid, three take at once",
+     .plan = HYBRID,
+     .taken = 1,
+     .script = {{TAKES(1000000000, 1), TAKES(1000000000, 3)}, {TAKES(2000000000, 2)}, {TAKES(1500000000, 1)}},
+     .decide = take_at_once},
+    {.name = "hybrid, takes at once beside changes to a list and back",
+     .plan = HYBRID,
+     .taken = 1,
+     .preemptions = 5,
+     .script = {{TAKES(1000000000, 1)},
+                {TAKES(2000000000, 1)},
+                {CHANGES(1000000001, TRIPLE, WEIR_RESET), CHANGES(1000000002, HYBRID, WEIR_RESET)}},
+     .decide = take_at_once},
     {.name = "emptied and filled again",
      .preemptions = 5,
      .script = {{TAKES(5, 1)}, {PEEKS(7, 1)}, {CHANGES(6, EMPTY, WEIR_RESET), CHANGES(8, PAIR, WEIR_RESET)}}},

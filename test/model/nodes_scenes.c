@@ -93,6 +93,10 @@ static const struct nodes_scene scenes[] = {
      .node_mistake = NODE_KEEPS_WHAT_IT_RETURNS, .times = {TIMES(1, 1, 0, 0, 2)}},
     {.name = "planted: a node returns twice", SMALL(2), SHORT_TIME, ALL, .node_mistake = NODE_RETURNS_TWICE,
      .times = {TIMES(1, 1, 0, 0, 2)}},
+    {.name = "planted: a node returns what it keeps", SMALL(1), .later = {1, 3}, ALL,
+     .node_mistake = NODE_RETURNS_WHAT_IT_KEEPS, .times = {TIMES(2, 0, 0, 0, 4)}},
+    {.name = "planted: what is left of a lease lives as long as the next", SMALL(1), .later = {3, 20}, ALL,
+     .node_mistake = NODE_SPENDS_BEFORE_TOO_LONG, .times = {TIMES(2, 0, 0, 0, 4)}},
     {.name = "planted: shorter in the engine", SMALL(1), .later = {1, 20}, ALL, .engine_lifetime = 1,
      .times = {TIMES(1, 0, 0, 0, 5)}},
 

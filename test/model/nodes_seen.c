@@ -91,6 +91,18 @@ static struct hash hash_mail(const struct world *world, const struct mail *mail)
     return hash;
 }
 
+/* A node's own. */
+static void put_part(struct hash *hash, const struct world *world, const struct engine_lease_part *part)
+{
+    const uint64_t now_ns = world->now * NS_PER_US;
+    put(hash, part->permits);
+    if (part->permits == 0) return;
+    put(hash, part->left);
+    put(hash, now_ns - part->sent_ns);
+    put(hash, subtract_to_zero(part->spend_before_ns, now_ns));
+    put_epochs(hash, world, part->id);
+}
+
 static struct hash hash_node(const struct nodes_world *model, const struct world *world, unsigned who)
 {
     const struct node *node = &world->node[who];
@@ -101,13 +113,8 @@ static struct hash hash_node(const struct nodes_world *model, const struct world
     put(&hash, node->returns);
     put(&hash, node->looked);
     put(&hash, node->lease.waiting ? 1 + now_ns - node->lease.asked_ns : 0);
-    put(&hash, node->lease.permits);
-    if (node->lease.permits > 0) {
-        put(&hash, node->lease.left);
-        put(&hash, now_ns - node->lease.sent_ns);
-        put(&hash, subtract_to_zero(node->lease.spend_before_ns, now_ns));
-        put_epochs(&hash, world, node->lease.id);
-    }
+    put_part(&hash, world, &node->lease.before);
+    put_part(&hash, world, &node->lease.now);
     for (int i = 0; i < MAIL_MAX; i++) {
         if (world->mail[i].used == 0 || world->mail[i].node != who) continue;
         const struct hash mail = hash_mail(world, &world->mail[i]);

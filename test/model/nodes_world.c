@@ -164,8 +164,14 @@ static uint64_t lifetime_ns(const struct nodes_world *model, unsigned who)
 /* What is over leaves no trace: worlds that differ by it are the same. */
 static void tidy(struct node *node)
 {
-    if (node->lease.permits == 0 && !node->lease.waiting) memset(&node->lease, 0, sizeof node->lease);
-    node->lease.want = node->lease.rests_until_ns = 0;
+    struct engine_lease *const lease = &node->lease;
+    const struct engine_lease all = *lease;
+    memset(lease, 0, sizeof *lease);
+    if (all.before.permits > 0) lease->before = all.before;
+    if (all.now.permits > 0) lease->now = all.now;
+    if (!all.waiting) return;
+    lease->waiting = true;
+    lease->asked_ns = all.asked_ns;
 }
 
 static void post(struct nodes_world *model, struct world *world, unsigned who, uint64_t want)
@@ -173,21 +179,17 @@ static void post(struct nodes_world *model, struct world *world, unsigned who, u
     struct node *node = &world->node[who];
     struct mail *mail = world->mail;
     while (mail->used != 0) mail++;
-    const struct engine_lease before = node->lease;
+    struct engine_lease *const lease = &node->lease, before = node->lease;
+    const uint64_t now_ns = world->now * NS_PER_US, life_ns = lifetime_ns(model, who);
     memset(mail, 0, sizeof *mail);
-    mail->back = engine_lease_end(&node->lease, lifetime_ns(model, who), world->now * NS_PER_US);
+    mail->back = want > 0 ? engine_lease_ask(lease, life_ns, now_ns, want) : engine_lease_end(lease, life_ns, now_ns);
     mail->used = want > 0 || mail->back.permits > 0;
     mail->node = who;
     mail->want = want;
+    if (model->scene->node_mistake == NODE_RETURNS_WHAT_IT_KEEPS && mail->back.id == lease->before.id)
+        mail->back.permits += lease->before.left;
     tidy(node);
-    if (want > 0) {
-        node->lease.want = want;
-        engine_lease_ask(&node->lease, world->now * NS_PER_US);
-    }
-    if (model->scene->node_mistake == NODE_KEEPS_WHAT_IT_RETURNS) {
-        node->lease.left = before.left;
-        node->lease.spend_before_ns = before.spend_before_ns;
-    }
+    if (model->scene->node_mistake == NODE_KEEPS_WHAT_IT_RETURNS && want == 0) *lease = before;
 }
 
 static void get(struct nodes_world *model, struct world *world, struct mail *mail)
@@ -213,10 +215,11 @@ static void give_up(struct nodes_world *model, struct world *world, unsigned who
 
 static bool spend(struct nodes_world *model, struct world *world, unsigned who, uint64_t permits)
 {
-    (void)model;
-    struct node *node = &world->node[who];
-    const uint64_t count = least(permits, node->lease.left);
-    return engine_lease_spend(&node->lease, world->now * NS_PER_US, count);
+    struct engine_lease *const lease = &world->node[who].lease;
+    if (model->scene->node_mistake == NODE_SPENDS_BEFORE_TOO_LONG) lease->before.spend_before_ns = UINT64_MAX;
+    const bool spent = engine_lease_spend(lease, world->now * NS_PER_US, permits);
+    lease->spent = 0;
+    return spent;
 }
 
 /* ---- time ---- */
@@ -318,6 +321,13 @@ static void add(struct list *list, enum step_kind kind, unsigned who, uint64_t a
     if (list->count < STEPS_LISTED) list->step[list->count++] = (struct step){kind, who, amount};
 }
 
+static uint64_t live_of(const struct nodes_world *model, const struct world *world, unsigned who)
+{
+    struct engine_lease lease = world->node[who].lease;
+    if (model->scene->node_mistake == NODE_SPENDS_BEFORE_TOO_LONG) lease.before.spend_before_ns = UINT64_MAX;
+    return engine_lease_left(&lease, world->now * NS_PER_US);
+}
+
 static void list_node(const struct nodes_world *model, const struct world *world, unsigned who, struct list *list)
 {
     const struct nodes_scene *scene = model->scene;
@@ -326,12 +336,12 @@ static void list_node(const struct nodes_world *model, const struct world *world
     for (int i = 0; i < CHOICES && room && node->asks > 0 && !node->lease.waiting; i++) {
         if (scene->want[i] > 0) add(list, STEP_ASK, who, scene->want[i]);
     }
-    if (room && node->returns > 0 && node->lease.permits > 0) add(list, STEP_RETURN, who, 0);
+    if (room && node->returns > 0 && engine_lease_holds(&node->lease)) add(list, STEP_RETURN, who, 0);
     if (node->lease.waiting && world->left[STEP_GIVE_UP] > 0) add(list, STEP_GIVE_UP, who, 0);
-    const bool live = node->lease.left > 0 && world->now * NS_PER_US < node->lease.spend_before_ns;
-    if (live) add(list, STEP_SPEND, who, node->lease.left);
-    if (live && node->lease.left > 1) add(list, STEP_SPEND, who, 1);
-    if (live && world->left[STEP_LOOK] > 0 && node->looked == 0) add(list, STEP_LOOK, who, 1);
+    const uint64_t live = live_of(model, world, who);
+    if (live > 0) add(list, STEP_SPEND, who, live);
+    if (live > 1) add(list, STEP_SPEND, who, 1);
+    if (live > 0 && world->left[STEP_LOOK] > 0 && node->looked == 0) add(list, STEP_LOOK, who, 1);
     if (node->looked > 0) add(list, STEP_WAKE, who, 0);
 }
 
@@ -371,7 +381,7 @@ void nodes_spend_all(struct nodes_world *model, struct world *world)
 {
     for (unsigned i = 0; i < model->scene->nodes; i++) {
         struct node *node = &world->node[i];
-        const uint64_t left = node->lease.left;
+        const uint64_t left = live_of(model, world, i);
         if (left > 0 && spend(model, world, i, left)) start(model, world, left);
         if (node->looked > 0) start(model, world, node->looked);
         node->looked = 0;
@@ -384,7 +394,10 @@ static bool conserved(const struct nodes_world *model, const struct world *world
 {
     const uint64_t permit = model->plan.rule[0].permit;
     uint64_t sum = world->full;
-    for (int i = 0; i < NODES; i++) sum += (world->node[i].lease.left + world->node[i].looked) * permit;
+    for (int i = 0; i < NODES; i++) {
+        const struct node *const node = &world->node[i];
+        sum += (node->lease.before.left + node->lease.now.left + node->looked) * permit;
+    }
     for (int i = 0; i < MAIL_MAX; i++) sum += (world->mail[i].permits + world->mail[i].back.unused) * permit;
     return sum + all_of(model, world) * permit == model->plan.rule[0].top;
 }

@@ -23,7 +23,7 @@ enum { NODES = 3, MAIL_MAX = 5, PROMISES = 2, CHOICES = 3, STEPS_LISTED = 96 };
 
 enum step_kind {
     STEP_LATER,    /* the time moves on by amount */
-    STEP_ASK,      /* who asks for amount permits and gives back what he has */
+    STEP_ASK,      /* who asks for amount permits and says what he has spent */
     STEP_RETURN,   /* who only gives back */
     STEP_GIVE_UP,  /* who waits no longer for his reply; the request may still arrive */
     STEP_ARRIVE,   /* mail number who is read by the engine */
@@ -57,7 +57,14 @@ struct scene_engine {
 };
 
 /* What a node could do wrong. */
-enum node_mistake { NODE_RIGHT, NODE_COUNTS_FROM_REPLY, NODE_KEEPS_WHAT_IT_RETURNS, NODE_RETURNS_TWICE };
+enum node_mistake {
+    NODE_RIGHT,
+    NODE_COUNTS_FROM_REPLY,
+    NODE_KEEPS_WHAT_IT_RETURNS,
+    NODE_RETURNS_TWICE,
+    NODE_RETURNS_WHAT_IT_KEEPS, /* and spends while the next is on its way */
+    NODE_SPENDS_BEFORE_TOO_LONG /* what is left of the lease before, as long as that of the next */
+};
 
 struct nodes_scene {
     const char *name;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/decide_inline.h"
 #include "model.h"
 
 static void lock(struct cell *cell)
@@ -56,6 +57,16 @@ bool planted_decide_unlocked_early(struct cell *cell, const struct ask *ask, wei
     read_states(cell, state);
     decide_in(cell, state, ask, decision);
     atom_store_release(&cell->lock, 0);
+    write_states(cell, state);
+    return true;
+}
+
+bool planted_pass_unlocked(struct cell *cell, const struct ask *ask, weir_decision *decision)
+{
+    uint64_t state[LIST_WORDS_MAX];
+    read_states(cell, state);
+    if (!decide_pass(cell->content.rule, cell->passes, state, ask->now_ns, ask->cost, decision))
+        return cell_decide(cell, ask, decision);
     write_states(cell, state);
     return true;
 }

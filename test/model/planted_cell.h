@@ -15,4 +15,7 @@ cell_decide_function planted_decide_lock_by_store;
 /* Opens the lock before the states are written. */
 cell_decide_function planted_decide_unlocked_early;
 
+/* Passes a call by the short way without taking the lock. */
+cell_decide_function planted_pass_unlocked;
+
 #endif

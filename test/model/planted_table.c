@@ -93,7 +93,8 @@ static void commit(const struct planted *planted, const struct table_area *area,
 {
     const uint64_t now = planted->question->now;
     struct place past = {0};
-    const bool moves = planted->table->count > 1 && find(planted, &planted->table->area[0], true, &past);
+    const bool moves =
+        table_home(planted->table, planted->tag) > 0 && find(planted, &planted->table->area[0], true, &past);
     const uint64_t owed = moves ? table_ahead(past.time, now) : 0;
     if (!alone(planted, area, own)) return;
     if (owed > table_ahead(own->time, now) &&
@@ -162,7 +163,7 @@ static void shift_with(struct mistake mistake, struct table *table, const struct
 {
     mistake.lap_max = TABLE_LAP_MAX;
     const struct planted planted = {mistake, table, question, table_tag(question->hash)};
-    const struct table_area *area = &table->area[table->count - 1];
+    const struct table_area *area = table_area_of(table, question->hash);
     struct place from, to;
     const bool has_room = find(&planted, area, true, &from) || find(&planted, area, false, &from);
     for (int i = 0, turn = 0; i < PLACES && !has_room; i++) {
@@ -196,6 +197,39 @@ void planted_table_copies_again(struct table *table, const struct table_question
     shift_with((struct mistake){.copies_again = true}, table, question, answer);
 }
 
+/* ---- moving to another area ---- */
+
+/* The first key of this one's area that has another, all eight being live, goes there. */
+static void move_with(struct mistake mistake, struct table *table, const struct table_question *question,
+                      struct table_answer *answer)
+{
+    mistake.lap_max = TABLE_LAP_MAX;
+    const struct planted planted = {mistake, table, question, table_tag(question->hash)};
+    const struct table_area *area = table_area_of(table, question->hash);
+    struct place from, to;
+    const bool has_room = find(&planted, area, true, &from) || find(&planted, area, false, &from);
+    for (int i = 0; i < PLACES && !has_room; i++) {
+        from = place_at(area, question->hash, i);
+        const struct table_area *own = table_area_of(table, from.owner >> TABLE_TAG_SHIFT);
+        if (own == area || !find(&planted, own, false, &to)) continue;
+        shift(&planted, &from, &to);
+        break;
+    }
+    table_ask(table, question, answer);
+}
+
+void planted_table_moves_committed(struct table *table, const struct table_question *question,
+                                   struct table_answer *answer)
+{
+    move_with((struct mistake){0}, table, question, answer);
+}
+
+void planted_table_moves_nothing(struct table *table, const struct table_question *question,
+                                 struct table_answer *answer)
+{
+    move_with((struct mistake){.copies_nothing = true}, table, question, answer);
+}
+
 /* ---- all in one ---- */
 
 static void ask_with(struct mistake mistake, struct table *table, const struct table_question *question,
@@ -203,7 +237,7 @@ static void ask_with(struct mistake mistake, struct table *table, const struct t
 {
     if (mistake.lap_max == 0) mistake.lap_max = TABLE_LAP_MAX;
     const struct planted planted = {mistake, table, question, table_tag(question->hash)};
-    const struct table_area *area = &table->area[table->count - 1];
+    const struct table_area *area = table_area_of(table, question->hash);
     *answer = (struct table_answer){.verdict = TABLE_REFUSED};
     for (int turn = 0; turn < TURNS; turn++) {
         struct place place;
@@ -258,7 +292,8 @@ void planted_table_two_tables(struct table *table, const struct table_question *
     struct table in_part = *table;
     if (question->part != NULL) in_part.area[table->count - 1] = question->part->area;
     alone.part = NULL;
-    if (question->part == NULL || table_seek(&in_part, question->hash).slot == NULL) table_ask(table, &alone, answer);
+    const struct table_pair pair = table_pair_of(&in_part, question->hash);
+    if (question->part == NULL || table_seek(&pair).slot == NULL) table_ask(table, &alone, answer);
     else answer->events = TABLE_FULL;
     if (question->part != NULL && (answer->events & TABLE_FULL) != 0) table_ask(&in_part, &alone, answer);
 }

@@ -37,6 +37,12 @@ table_ask_function planted_table_leaves_unseen;
 /* Shifts a key again where the first try has left a copy. */
 table_ask_function planted_table_copies_again;
 
+/* Moves a key to its own area and commits it there, whether or not it is there already. */
+table_ask_function planted_table_moves_committed;
+
+/* Moves it without what it owes. */
+table_ask_function planted_table_moves_nothing;
+
 /* Of two tentative slots the higher one is freed, and the lower one not raised to what it owes. */
 table_ask_function planted_table_frees_unraised;
 

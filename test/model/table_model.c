@@ -62,6 +62,8 @@ struct scene {
     bool unseen;     /* who lays them to rest does not look whether another has done so */
     bool one_copy;   /* A has at most one slot that is tentative and live: no newcomer may displace it */
     uint64_t passes; /* so many calls of A in all, those after the threads included; 0: at most what may */
+    bool adds;       /* it grows beside: A's area is then the new one, and that of the others stays */
+    bool grown;      /* it has grown before, and all know it; the tenants are in the first area */
     int preemptions; /* all orders with so many, where there are too many without */
     table_ask_function *ask;
     const char *mistake; /* the message that has to come; NULL: none may */
@@ -71,7 +73,7 @@ static const struct scene *scene;
 static _Alignas(64) struct table_bucket memory[AREAS][2 * HALF_MAX];
 static _Alignas(64) struct table_bucket in_part[2];
 static struct atom in_use;
-static const struct table_part part = {{in_part, 1}, &in_use};
+static const struct table_part part = {{.bucket = in_part, .half = 1}, &in_use};
 static struct atom newest, at_rest;
 static struct table view[THREADS + 1];
 static jmp_buf death[THREADS];
@@ -104,14 +106,21 @@ bool planted_swap(struct atom *atom, uint64_t *expected, uint64_t desired)
 
 /* ---- the beginning ---- */
 
-/* The first hash of this key that chooses these buckets in an area of the widest scenes. */
+/* Two areas of one size. */
+static unsigned home_of(uint64_t hash)
+{
+    return table_draw(table_tag(hash), 1) < UINT64_C(1) << 31 ? 1 : 0;
+}
+
+/* The first hash of this key that chooses these buckets in an area of the widest scenes, and its area. */
 static uint64_t hash_of(enum key key)
 {
-    const struct table_area area = {memory[0], HALF_MAX};
+    const struct table_area area = {.bucket = memory[0], .half = HALF_MAX};
     const uint64_t first = key == A && scene->width == OWN_FIRST ? 1 : 0;
     const uint64_t second = key == A && scene->width == OWN_SECOND ? HALF_MAX + 1 : HALF_MAX;
     uint64_t hash = (uint64_t)key;
-    while (table_first_choice(&area, hash) != first || table_second_choice(&area, hash) != second)
+    while (table_first_choice(&area, hash) != first || table_second_choice(&area, hash) != second ||
+           home_of(hash) != (key == A))
         hash += UINT64_C(0x9e3779b97f4a7c00);
     return hash;
 }
@@ -120,7 +129,8 @@ static struct table table_of(unsigned areas)
 {
     struct table table = {.newest = &newest, .count = areas, .when_full = scene->when_full, .longest = FAR};
     for (int i = 0; i < AREAS; i++)
-        table.area[i] = (struct table_area){memory[i], scene->width != NARROW ? HALF_MAX : 1};
+        table.area[i] = (struct table_area){.bucket = memory[i], .half = scene->width != NARROW ? HALF_MAX : 1};
+    table_divide(&table, scene->adds);
     return table;
 }
 
@@ -171,10 +181,10 @@ static void begin(void)
     memset(granted, 0, sizeof granted);
     memset(at_last, 0, sizeof at_last);
     memset(calls, 0, sizeof calls);
-    newest.value = 1;
+    newest.value = scene->grown ? AREAS : 1;
     at_rest.value = 1;
     last = last_in_script();
-    for (int i = 0; i <= THREADS; i++) view[i] = table_of(1);
+    for (int i = 0; i <= THREADS; i++) view[i] = table_of((unsigned)newest.value);
     fill(scene->tenant, memory[0]);
     fill(scene->in_part, in_part);
     if (scene->stale) memset(granted, 0, sizeof granted);
@@ -282,7 +292,8 @@ static int copies(enum key key)
 
 static int committed(enum key key)
 {
-    return committed_in(memory[newest.value - 1], 2 * HALF_MAX, key) + committed_in(in_part, 2, key);
+    const uint64_t area = scene->adds && key != A ? 0 : newest.value - 1;
+    return committed_in(memory[area], 2 * HALF_MAX, key) + committed_in(in_part, 2, key);
 }
 
 static bool in_script(enum verb verb, enum key key)
@@ -370,6 +381,31 @@ static const struct scene scenes[] = {
      .mistake = "two committed"},
     {.name = "planted: grown without a second look",
      .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A)}},
+     .preemptions = 2,
+     .ask = planted_table_without_second_look,
+     .mistake = "over-admits"},
+    {.name = "planted: a stranger moved to its area, and committed there",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .grown = true,
+     .preemptions = 2,
+     .dies = true,
+     .script = {{TAKES(A)}, {TAKES(B)}},
+     .ask = planted_table_moves_committed,
+     .mistake = "two committed"},
+    {.name = "planted: a stranger moved to its area without what it owes",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .grown = true,
+     .script = {{TAKES(B), TAKES(A), TAKES(A)}, {TAKES(C)}},
+     .ask = planted_table_moves_nothing,
+     .mistake = "over-admits"},
+    {.name = "planted: grown beside, without a second look",
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
      .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A)}},
      .preemptions = 2,
      .ask = planted_table_without_second_look,
@@ -731,6 +767,67 @@ static const struct scene scenes[] = {
      .preemptions = 2,
      .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A), TAKES(A)}},
      .dies = true},
+    {.name = "grown beside while its key is charged, a death",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .preemptions = 2,
+     .dies = true,
+     .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(A)}}},
+    {.name = "grown beside while another's key is charged",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(B, 10), SEVEN_LIVE},
+     .adds = true,
+     .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(B)}}},
+    {.name = "grown beside: a new key, two at once, and who grows dies",
+     .tenant = {SIX_LIVE, IDLE, IDLE},
+     .adds = true,
+     .preemptions = 2,
+     .dies = true,
+     .script = {{DO(GROW, NOBODY, 0), TAKES(A)}, {TAKES(A)}, {TAKES(A)}}},
+    {.name = "a stranger gives way beside charged, a death",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .grown = true,
+     .preemptions = 2,
+     .dies = true,
+     .script = {{TAKES(B)}, {TAKES(A)}}},
+    {.name = "a stranger is charged beside giving way, a death",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .grown = true,
+     .preemptions = 2,
+     .dies = true,
+     .script = {{TAKES(A)}, {TAKES(B)}, {TAKES(A)}}},
+    {.name = "a stranger gives way while a thread does not know that the table has grown",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {DO(GROW, NOBODY, 0), TAKES(B)}, {TAKES(A)}}},
+    {.name = "two newcomers, and one stranger who gives way, a death",
+     .tenant = {OWES(A, 1), SEVEN_LIVE},
+     .adds = true,
+     .grown = true,
+     .preemptions = 2,
+     .dies = true,
+     .script = {{TAKES(B), TAKES(C)}, {TAKES(A)}}},
+    {.name = "a stranger forgotten beside giving way",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .grown = true,
+     .preemptions = 2,
+     .script = {{DO(FORGET, A, 0)}, {TAKES(B)}, {TAKES(A)}}},
+    {.name = "a stranger's permits given back beside giving way",
+     .when_full = TABLE_DENY,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .adds = true,
+     .grown = true,
+     .preemptions = 2,
+     .script = {{DO(BACK, A, 0)}, {TAKES(B)}, {TAKES(A)}}},
 };
 
 static void run(const struct scene *chosen)

@@ -137,17 +137,6 @@ static void check_request(struct prop *prop, struct slice bytes, const struct ht
 
 /* ---- any bytes ---- */
 
-static enum http_result read_checked(struct prop *prop, struct slice bytes, struct http_request *request)
-{
-    struct http_problem problem = {0, NULL};
-    const enum http_result result = http_read(bytes, request, &problem);
-    prop_check(prop, (problem.words != NULL) == (result == HTTP_BAD), "words without a problem, or none");
-    prop_check(prop, result != HTTP_BAD || (problem.status >= 400 && problem.status <= 505), "status %u",
-               problem.status);
-    if (result == HTTP_REQUEST) check_request(prop, bytes, request);
-    return result;
-}
-
 static bool is_same(const struct http_request *one, struct slice of_one, const struct http_request *other,
                     struct slice of_other)
 {
@@ -161,6 +150,28 @@ static bool is_same(const struct http_request *one, struct slice of_one, const s
                is_same_part(one->header[i].value, of_one.bytes, other->header[i].value, of_other.bytes);
     }
     return same;
+}
+
+/* What is plain is what http_parser makes of it. */
+static void check_plain(struct prop *prop, struct slice bytes)
+{
+    struct http_request plain, any;
+    struct http_problem problem;
+    if (!http_read_plain(bytes, &plain)) return;
+    prop_check(prop, http_read_any(bytes, &any, &problem) == HTTP_REQUEST, "plain only at first sight");
+    prop_check(prop, is_same(&plain, bytes, &any, bytes), "plain, and otherwise to the parser");
+}
+
+static enum http_result read_checked(struct prop *prop, struct slice bytes, struct http_request *request)
+{
+    struct http_problem problem = {0, NULL};
+    const enum http_result result = http_read(bytes, request, &problem);
+    prop_check(prop, (problem.words != NULL) == (result == HTTP_BAD), "words without a problem, or none");
+    prop_check(prop, result != HTTP_BAD || (problem.status >= 400 && problem.status <= 505), "status %u",
+               problem.status);
+    if (result == HTTP_REQUEST) check_request(prop, bytes, request);
+    check_plain(prop, bytes);
+    return result;
 }
 
 /* As it arrives, byte by byte: more, told to continue once at most, and then for ever what all of it is. */

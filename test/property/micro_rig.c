@@ -130,12 +130,30 @@ static void end_answer(struct prop *prop, struct rig *rig, struct visit *visit, 
     end(prop, rig, visit, answer->changed);
 }
 
+static bool same_answer(const struct micro_answer *one, const struct micro_answer *other)
+{
+    return one->verdict == other->verdict && one->limit == other->limit && one->remaining == other->remaining &&
+           one->delay == other->delay && one->retry == other->retry && one->taken == other->taken &&
+           one->full == other->full && one->late == other->late && one->idle == other->idle &&
+           one->changed == other->changed;
+}
+
+/* The shortcut is tried on the bytes before; then what it said and wrote is what micro_take did. */
 struct micro_answer rig_take(struct prop *prop, struct rig *rig, const struct micro_ask *ask)
 {
+    const struct value before = rig->value[0];
+    unsigned char after[MICRO_ALONE];
     struct visit visit = begin(prop, rig);
-    struct micro_answer answer;
+    struct micro_answer answer, alone;
+    const bool tells = micro_may_be_alone(&rig->micro, ask) &&
+                       micro_take_alone(&rig->micro, ask, before.bytes, before.size, after, &alone);
     micro_take(&rig->micro, &visit.state, visit.log, ask, &answer);
     end_answer(prop, rig, &visit, &answer);
+    if (!tells) return answer;
+    prop_check(prop, same_answer(&answer, &alone), "alone it is answered in another way");
+    const struct value *value = &rig->value[0];
+    prop_check(prop, !alone.changed || (value->size == sizeof after && memcmp(value->bytes, after, sizeof after) == 0),
+               "alone it is written in another way");
     return answer;
 }
 

@@ -39,7 +39,7 @@ static uint64_t pick_number(struct prop *prop)
 
 static struct region_shape pick_shape(struct prop *prop)
 {
-    struct region_shape shape = {REGION_SLOTS, (int32_t)prop_pick(prop, 3), 0, SLOT_BYTES, {{1, 2}}};
+    struct region_shape shape = {REGION_SLOTS, (int32_t)prop_pick(prop, 3), 0, SLOT_BYTES, {{1, 2}}, false};
     if (prop_chance(prop, 4)) shape.kind = REGION_WIDE;
     if (prop_chance(prop, 20)) shape.kind = (enum region_kind)prop_pick(prop, 5);
     if (prop_chance(prop, 20)) shape.unit = (int32_t)(uint32_t)prop_pick_size(prop, UINT32_MAX);
@@ -265,7 +265,7 @@ static void check_same_boot(struct prop *prop, struct life *life)
 
 static void live(struct prop *prop)
 {
-    const struct region_shape shape = {REGION_SLOTS, 2, 0, SLOT_BYTES, {{1, 2}}};
+    const struct region_shape shape = {REGION_SLOTS, 2, 0, SLOT_BYTES, {{1, 2}}, false};
     struct life life = {.boot = 1, .monotonic_ns = REGION_SECOND_NS + prop_pick_size(prop, UINT64_C(1) << 50)};
     life.unix_ns = UINT64_C(1) << 60 | prop_pick_size(prop, UINT64_C(1) << 58);
     const struct region_times times = now_of(&life);

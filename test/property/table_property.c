@@ -33,7 +33,8 @@ struct subject {
     uint64_t hash[KEYS], drained[KEYS];
     struct told told[KEYS];
     uint64_t now, grown_at;
-    bool exact; /* nobody was displaced yet */
+    bool exact;  /* nobody was displaced yet */
+    bool beside; /* it grows beside its areas, not in place of them */
 };
 
 static uint64_t pick_word(struct prop *prop)
@@ -50,8 +51,12 @@ static void begin(struct prop *prop, struct subject *subject)
                                 .longest = LONGEST};
     subject->table = table;
     for (int i = 0; i < AREAS; i++)
-        subject->table.area[i] = (struct table_area){subject->memory[i], 1 + prop_pick(prop, HALF_MAX)};
-    subject->part = (struct table_part){{subject->memory[AREAS], prop_pick(prop, HALF_MAX + 1)}, &subject->in_use};
+        subject->table.area[i] =
+            (struct table_area){.bucket = subject->memory[i], .half = 1 + prop_pick(prop, HALF_MAX)};
+    subject->part = (struct table_part){
+        .area = {.bucket = subject->memory[AREAS], .half = prop_pick(prop, HALF_MAX + 1)}, .in_use = &subject->in_use};
+    subject->beside = prop_chance(prop, 2);
+    table_divide(&subject->table, subject->beside);
     subject->stale = subject->table;
     subject->newest.value = 1;
     for (int i = 0; i < KEYS; i++) subject->hash[i] = (pick_word(prop) & ~UINT64_C(255)) + (unsigned)i + 1;
@@ -105,6 +110,12 @@ static bool has_slot_in(const struct subject *subject, const struct table_area *
     return false;
 }
 
+/* Areas before this one hold nothing any more. */
+static unsigned first_of(const struct table *table)
+{
+    return (unsigned)least(table->first, table->home);
+}
+
 static bool has_slot(const struct subject *subject, int key, unsigned first)
 {
     const struct table *table = &subject->table;
@@ -116,18 +127,21 @@ static bool has_slot(const struct subject *subject, int key, unsigned first)
 static unsigned who_has_slots(const struct subject *subject)
 {
     unsigned set = 0;
-    for (int i = 0; i < KEYS; i++) set |= (unsigned)has_slot(subject, i, subject->table.first) << i;
+    for (int i = 0; i < KEYS; i++) set |= (unsigned)has_slot(subject, i, first_of(&subject->table)) << i;
     return set;
 }
 
-/* What the slot owes that drains first of those where this key may be. */
+/* What the slot owes that drains first of those where this key may be; a key that was moved to its area keeps its slot
+   until its next call. */
 static uint64_t least_ahead(const struct subject *subject, uint64_t hash, const struct table_part *part)
 {
-    const struct table_area *area = part != NULL ? &part->area : &subject->table.area[subject->table.count - 1];
+    const struct table_area *area = part != NULL ? &part->area : table_area_of(&subject->table, hash);
     uint64_t ahead = UINT64_MAX;
     for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
         const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
-        ahead = least(ahead, table_ahead(area->bucket[bucket].slot[i % TABLE_SLOTS].time.value, subject->now));
+        const struct table_slot *slot = &area->bucket[bucket].slot[i % TABLE_SLOTS];
+        if ((slot->owner.value & TABLE_TENTATIVE) && table_owned(slot->owner.value, slot->time.value)) continue;
+        ahead = least(ahead, table_ahead(slot->time.value, subject->now));
     }
     return ahead;
 }
@@ -149,11 +163,14 @@ static bool has_room_beside(const struct subject *subject, const struct table_ar
 /* A new key that found no room: neither is there any for the eight in its way. */
 static void check_full(struct prop *prop, const struct subject *subject, const struct table_area *area, uint64_t hash)
 {
+    const struct table_area *table = subject->table.area;
     for (int i = 0; i < 2 * TABLE_SLOTS; i++) {
         const uint64_t bucket = i < TABLE_SLOTS ? table_first_choice(area, hash) : table_second_choice(area, hash);
         const struct table_slot *slot = &area->bucket[bucket].slot[i % TABLE_SLOTS];
         const uint64_t tag = slot->owner.value >> TABLE_TAG_SHIFT;
-        prop_check(prop, !has_room_beside(subject, area, bucket, tag), "full, but slot %d could be shifted", i);
+        const bool stranger = area != &subject->part.area && area != &table[table_home(&subject->table, tag)];
+        prop_check(prop, stranger || !has_room_beside(subject, area, bucket, tag), "full, but slot %d could be shifted",
+                   i);
     }
 }
 
@@ -219,6 +236,17 @@ static void check_answer(struct prop *prop, const struct subject *subject, const
                expected->charged);
 }
 
+/* True if the key was moved to its area to make room in another one: its next call commits it there. */
+static bool has_copy(const struct subject *subject, uint64_t hash)
+{
+    const struct table_area *area = table_area_of(&subject->table, hash);
+    bool has = false;
+    for (uint64_t i = 0; i < 2 * area->half * TABLE_SLOTS; i++)
+        has = has || area->bucket[i / TABLE_SLOTS].slot[i % TABLE_SLOTS].owner.value >> (TABLE_TAG_SHIFT - 1) ==
+                         (table_tag(hash) << 1 | 1);
+    return has;
+}
+
 static void ask(struct prop *prop, struct subject *subject, int key)
 {
     const struct table_question question = pick_question(prop, subject, key);
@@ -226,10 +254,11 @@ static void ask(struct prop *prop, struct subject *subject, int key)
     struct table_bucket memory[AREAS + 1][2 * HALF_MAX];
     memcpy(memory, subject->memory, sizeof memory);
     const uint64_t owed = least_ahead(subject, question.hash, question.part);
+    const bool settles = has_copy(subject, question.hash);
     struct table_answer answer;
     table_ask(&subject->table, &question, &answer);
     if (subject->exact && (answer.events & TABLE_FULL) && !(answer.events & TABLE_DISPLACED)) {
-        check_full(prop, subject, &subject->table.area[subject->table.count - 1], question.hash);
+        check_full(prop, subject, table_area_of(&subject->table, question.hash), question.hash);
         if (question.part != NULL) check_full(prop, subject, &question.part->area, question.hash);
     }
     const struct table_answer expected = oracle_answer(subject, &question, key);
@@ -244,7 +273,7 @@ static void ask(struct prop *prop, struct subject *subject, int key)
     if (answer.charged != 0) {
         subject->drained[key] = most(subject->drained[key], subject->now) + answer.charged;
         if (prop_pick(prop, 2) == 0) subject->told[key] = (struct told){answer.drained, answer.charged};
-    } else if (subject->exact) {
+    } else if (subject->exact && !settles) {
         prop_check(prop, memcmp(memory, subject->memory, sizeof memory) == 0, "a byte changed without a charge");
     }
 }
@@ -293,10 +322,11 @@ static void grow(struct prop *prop, struct subject *subject)
     if (subject->table.count == AREAS) return;
     prop_note(prop, "%" PRIu64 ": one more area", subject->now);
     subject->stale = subject->table;
-    const unsigned before = subject->table.count - 1;
     bool knows[KEYS];
-    for (int i = 0; i < KEYS; i++) knows[i] = has_slot(subject, i, before);
+    for (int i = 0; i < KEYS; i++) knows[i] = has_slot_in(subject, table_area_of(&subject->table, subject->hash[i]), i);
     subject->newest.value = ++subject->table.count;
+    table_divide(&subject->table, subject->beside);
+    subject->table.first = first_of(&subject->table); /* again there are keys that have another area now */
     subject->grown_at = subject->now;
     for (int i = 0; i < 3; i++) {
         const int key = (int)prop_pick(prop, KEYS);
@@ -312,7 +342,7 @@ static uint64_t live_slots(const struct subject *subject)
 {
     const struct table *table = &subject->table;
     uint64_t live = table_live(&subject->part.area, subject->now);
-    for (unsigned i = table->first; i < table->count; i++) live += table_live(&table->area[i], subject->now);
+    for (unsigned i = first_of(table); i < table->count; i++) live += table_live(&table->area[i], subject->now);
     return live;
 }
 
@@ -337,7 +367,7 @@ static void pass_time(struct prop *prop, struct subject *subject)
     else if (kind == 14) subject->now += prop_pick_size(prop, far);
     else subject->now += prop_pick(prop, 60);
     struct table *table = &subject->table;
-    for (unsigned i = table->first; i < table->count; i++)
+    for (unsigned i = first_of(table); i < table->count; i++)
         table_sweep(&table->area[i], 0, 2 * table->area[i].half, subject->now);
     table_sweep(&subject->part.area, 0, 2 * subject->part.area.half, subject->now);
     if (table->first + 1 < table->count && subject->now > subject->grown_at + LONGEST) table->first = table->count - 1;
@@ -387,6 +417,7 @@ static void spoil(struct prop *prop, struct subject *subject)
 static void survive(struct prop *prop, struct subject *subject)
 {
     subject->newest.value = subject->table.count = 1 + (unsigned)prop_pick(prop, AREAS);
+    table_divide(&subject->table, subject->beside);
     spoil(prop, subject);
     for (int i = 0; i < HOSTILE_STEPS; i++) {
         const int key = (int)prop_pick(prop, KEYS);

@@ -54,6 +54,7 @@ struct run {
     uint64_t steps;              /* of a round, at most */
     uint64_t by_lease;           /* of twenty steps so many */
     bool hybrid, by_hand, waits; /* waits: some are taken ahead */
+    bool listed;                 /* beside a second limit, which lets twice as much through */
     weir_carry carry;
     atomic_int changes;
     atomic_bool over;
@@ -107,7 +108,7 @@ static void settle_one(struct worker *worker)
     const uint64_t number = random_below(&worker->seed, OPEN);
     weir_decision *decision = &worker->open[number].decision;
     const uint64_t charged = decision->charged, actual = random_below(&worker->seed, charged + 2);
-    if (charged == 0) return;
+    if (charged == 0 || worker->run->listed) return;
     worker->event[worker->open[number].event].permits = (int64_t)(actual < charged ? actual : charged);
     if (actual == 0) weir_cancel(worker->run->limiter, decision);
     else weir_settle(worker->run->limiter, decision, actual);
@@ -216,7 +217,11 @@ static void *live(void *argument)
 static void say(const struct run *run, const struct limit_said *limit, char text[80])
 {
     if (!run->hybrid) {
-        snprintf(text, 80, "%ju/s burst=%ju algorithm=gcra", (uintmax_t)limit->rate, (uintmax_t)limit->burst);
+        const int size =
+            snprintf(text, 80, "%ju/s burst=%ju algorithm=gcra", (uintmax_t)limit->rate, (uintmax_t)limit->burst);
+        if (run->listed)
+            snprintf(text + size, (size_t)(80 - size), "; %ju/s burst=%ju algorithm=gcra", 2 * (uintmax_t)limit->rate,
+                     2 * (uintmax_t)limit->burst + 1);
         return;
     }
     snprintf(text, 80, "%ju/s burst=%ju catchup=%ju.%ju algorithm=hybrid", (uintmax_t)limit->rate,
@@ -400,6 +405,7 @@ static void open_run(struct run *run, uint64_t *seed)
 {
     char text[80];
     *run = (struct run){.hybrid = random_one_in(seed, 2), .by_hand = random_one_in(seed, 2)};
+    run->listed = !run->hybrid && random_one_in(seed, 2);
     run->threads = 1 + (int)random_below(seed, random_one_in(seed, 2) ? 2 : THREADS);
     run->leases = 1 + (int)random_below(seed, LEASES);
     run->carry = (weir_carry)random_below(seed, 3);

@@ -25,12 +25,13 @@ static struct atom newest;
 static atomic_ullong clock_units;
 static uint64_t half;
 static enum table_when_full when_full;
+static bool beside; /* how it grows */
 static uint64_t granted[THREADS][KEYS], events[THREADS];
 static uint64_t gap; /* units from one call to the next, on average; 0: time stands still */
 static bool gives_back, same_key, has_part;
 static _Alignas(64) struct table_bucket in_part[4];
 static struct atom in_use;
-static const struct table_part own = {{in_part, 2}, &in_use}; /* of every other key */
+static const struct table_part own = {{.bucket = in_part, .half = 2}, &in_use}; /* of every other key */
 
 static uint64_t hash_of(uint64_t key)
 {
@@ -43,7 +44,8 @@ static uint64_t hash_of(uint64_t key)
 static struct table table_of(unsigned areas)
 {
     struct table table = {.newest = &newest, .count = areas, .when_full = when_full, .longest = UINT64_C(1) << 40};
-    for (unsigned i = 0; i < AREAS; i++) table.area[i] = (struct table_area){memory[i], half << i};
+    for (unsigned i = 0; i < AREAS; i++) table.area[i] = (struct table_area){.bucket = memory[i], .half = half << i};
+    table_divide(&table, beside);
     return table;
 }
 
@@ -169,6 +171,17 @@ int main(void)
     crowd_start(&crowd);
     grow();
     finish();
+    beside = true;
+    begin("grown beside twice", TABLE_DENY, 8, 4);
+    crowd_start(&crowd);
+    grow();
+    finish();
+    begin("grown beside twice, inherited, given back", TABLE_INHERIT, 8, 8);
+    gives_back = true;
+    crowd_start(&crowd);
+    grow();
+    finish();
+    gives_back = beside = false;
     has_part = true;
     begin("a part, denied", TABLE_DENY, 4, 16);
     crowd_start(&crowd);

@@ -23,8 +23,8 @@
 
 static struct engine_lease granted_at(uint64_t now, uint64_t want, uint64_t permits)
 {
-    struct engine_lease lease = {.want = want};
-    assert_int_equal(engine_lease_ask(&lease, now), want);
+    struct engine_lease lease = {0};
+    assert_int_equal(engine_lease_ask(&lease, LIFETIME, now, want).permits, 0);
     engine_lease_granted(&lease, LIFETIME, 7, permits);
     return lease;
 }
@@ -37,7 +37,8 @@ static void its_time_counts_from_when_it_was_asked_for(void **unused)
     assert_true(engine_lease_spend(&lease, BEGIN + 90 * MS, 1));
     assert_true(engine_lease_spend(&lease, end - 1, 1));
     assert_false(engine_lease_spend(&lease, end, 1));
-    assert_int_equal(lease.left, 8);
+    assert_int_equal(engine_lease_left(&lease, end - 1), 8);
+    assert_int_equal(engine_lease_left(&lease, end), 0);
 }
 
 static void a_permit_is_spent_once(void **unused)
@@ -73,40 +74,97 @@ static void after_two_lifetimes_nothing_is_sent_back(void **unused)
     assert_int_equal(engine_lease_end(&same, LIFETIME, BEGIN + 2 * LIFETIME).permits, 0);
 }
 
-static void it_is_renewed_when_half_is_spent_or_its_time_is_over(void **unused)
+static void assert_returned(struct engine_lease_return back, uint64_t id, uint64_t permits, uint64_t unused)
+{
+    assert_int_equal(back.id, id);
+    assert_int_equal(back.permits, permits);
+    assert_int_equal(back.unused, unused);
+}
+
+static void it_is_renewed_when_an_eighth_is_left_or_an_eighth_of_its_time(void **unused)
 {
     (void)unused;
-    struct engine_lease lease = granted_at(BEGIN, 10, 10);
-    assert_true(engine_lease_spend(&lease, BEGIN, 4));
-    assert_false(engine_lease_due(&lease, BEGIN + 98 * MS));
-    assert_true(engine_lease_due(&lease, BEGIN + 99 * MS));
+    struct engine_lease lease = granted_at(BEGIN, 16, 16);
+    const uint64_t early = LIFETIME / LEASE_EARLY;
+    assert_true(engine_lease_spend(&lease, BEGIN, 13));
+    assert_false(engine_lease_due(&lease, BEGIN + LIFETIME - early - 1));
+    assert_true(engine_lease_due(&lease, BEGIN + LIFETIME - early));
     assert_true(engine_lease_spend(&lease, BEGIN, 1));
     assert_true(engine_lease_due(&lease, BEGIN));
-    engine_lease_end(&lease, LIFETIME, BEGIN);
-    engine_lease_ask(&lease, BEGIN);
+    engine_lease_ask(&lease, LIFETIME, BEGIN, 16);
     assert_false(engine_lease_due(&lease, BEGIN + 10 * LIFETIME));
+}
+
+/* Twelve of 7 are granted; with three left, fourteen of 8 are asked for.  With two that are left they are 16. */
+static void what_is_left_is_spent_while_more_is_on_its_way_and_first(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, 12, 12);
+    assert_true(engine_lease_spend(&lease, BEGIN, 9));
+    assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + MS, 14), 7, 9, 0);
+    assert_true(engine_lease_spend(&lease, BEGIN + 2 * MS, 1));
+    assert_false(engine_lease_spend(&lease, BEGIN + 2 * MS, 3));
+    engine_lease_granted(&lease, LIFETIME, 8, 14);
+    assert_int_equal(engine_lease_left(&lease, BEGIN + 2 * MS), 16);
+    assert_true(engine_lease_spend(&lease, BEGIN + 2 * MS, 3)); /* two of 7, one of 8 */
+    assert_true(engine_lease_spend(&lease, BEGIN + 2 * MS, 8));
+    assert_int_equal(lease.low, 16 / LEASE_LOW);
+    /* The older epoch first; what was spent of the other one is returned next time. */
+    assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + 3 * MS, 12), 7, 3, 0);
+    engine_lease_granted(&lease, LIFETIME, 8, 12);
+    assert_true(engine_lease_spend(&lease, BEGIN + 3 * MS, 7));
+    assert_returned(engine_lease_ask(&lease, LIFETIME, BEGIN + 4 * MS, 12), 8, 14 + 2, 0); /* of one epoch: together */
+    engine_lease_lost(&lease, LIFETIME);
+    assert_int_equal(engine_lease_left(&lease, BEGIN + 4 * MS), 10);
+    assert_returned(engine_lease_end(&lease, LIFETIME, BEGIN + 4 * MS), 8, 10, 10);
+    assert_false(engine_lease_holds(&lease));
+}
+
+static void what_is_left_has_its_own_time(void **unused)
+{
+    (void)unused;
+    struct engine_lease lease = granted_at(BEGIN, 12, 12);
+    const uint64_t late = BEGIN + 90 * MS, end = BEGIN + 99 * MS;
+    assert_returned(engine_lease_ask(&lease, LIFETIME, late, 12), 0, 0, 0);
+    engine_lease_granted(&lease, LIFETIME, 8, 4);
+    assert_int_equal(engine_lease_left(&lease, end - 1), 16);
+    assert_int_equal(engine_lease_left(&lease, end), 4);
+    assert_false(engine_lease_spend(&lease, end, 5));
+    assert_true(engine_lease_spend(&lease, end, 1));
+    assert_returned(engine_lease_ask(&lease, LIFETIME, end, 12), 7, 12, 12);
+    assert_int_equal(engine_lease_left(&lease, end), 3);
+    /* Of two epochs: one end after the other. */
+    engine_lease_granted(&lease, LIFETIME, 9, 4);
+    assert_returned(engine_lease_end(&lease, LIFETIME, end), 8, 4, 3);
+    assert_true(engine_lease_holds(&lease));
+    assert_returned(engine_lease_end(&lease, LIFETIME, end), 9, 4, 4);
+    assert_false(engine_lease_holds(&lease));
+    lease = granted_at(BEGIN, 12, 12);
+    assert_returned(engine_lease_ask(&lease, LIFETIME, end, 12), 7, 12, 12); /* too late to keep anything */
 }
 
 static uint64_t next_size(uint64_t permits, uint64_t spent, uint64_t age)
 {
     struct engine_lease lease = granted_at(BEGIN, permits, permits);
     if (spent > 0) assert_true(engine_lease_spend(&lease, BEGIN, spent));
-    engine_lease_end(&lease, LIFETIME, BEGIN + age);
-    return engine_lease_ask(&lease, BEGIN + age);
+    return engine_lease_next(&lease, LIFETIME, BEGIN + age);
 }
 
-static void its_size_follows_what_is_used(void **unused)
+static void its_size_is_what_is_spent_in_a_quarter_of_a_lifetime(void **unused)
 {
     (void)unused;
     struct engine_lease fresh = {0};
-    assert_int_equal(engine_lease_ask(&fresh, BEGIN), LEASE_FIRST);
-    assert_int_equal(next_size(100, 50, LIFETIME / 8), 200);
-    assert_int_equal(next_size(100, 50, LIFETIME / 8 + 1), 100);
-    assert_int_equal(next_size(100, 49, LIFETIME / 8), 100);
-    assert_int_equal(next_size(100, 50, LIFETIME / 2), 100);
-    assert_int_equal(next_size(100, 50, LIFETIME / 2 + 1), 50);
+    assert_int_equal(engine_lease_next(&fresh, LIFETIME, BEGIN), LEASE_FIRST);
+    assert_int_equal(next_size(100, 75, LIFETIME / 4), 75);
+    assert_int_equal(next_size(100, 75, LIFETIME / 8), 150);
+    assert_int_equal(next_size(100, 75, LIFETIME / 2), 37);
+    assert_int_equal(next_size(100, 75, 1), LEASE_GROWTH * 100);
     assert_int_equal(next_size(100, 0, LIFETIME), LEASE_LEAST);
+    assert_int_equal(next_size(100, 0, 0), LEASE_LEAST);
     assert_int_equal(next_size(LEASE_MOST, LEASE_MOST, 1), LEASE_MOST);
+    struct engine_lease lease = granted_at(BEGIN, 100, 100);
+    engine_lease_end(&lease, LIFETIME, BEGIN + MS);
+    assert_int_equal(engine_lease_next(&lease, LIFETIME, BEGIN + 2 * MS), LEASE_FIRST);
 }
 
 static void it_rests_when_too_little_came_or_nothing(void **unused)
@@ -117,12 +175,12 @@ static void it_rests_when_too_little_came_or_nothing(void **unused)
     assert_false(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST - 1));
     assert_true(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST));
     lease = (struct engine_lease){0};
-    engine_lease_ask(&lease, BEGIN);
+    engine_lease_ask(&lease, LIFETIME, BEGIN, LEASE_FIRST);
     engine_lease_lost(&lease, LIFETIME);
     assert_false(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST - 1));
     assert_true(engine_lease_due(&lease, BEGIN + LIFETIME / LEASE_REST));
     lease = granted_at(BEGIN, 2, 2); /* as many as it asked for */
-    assert_true(engine_lease_spend(&lease, BEGIN, 1));
+    assert_true(engine_lease_spend(&lease, BEGIN, 2));
     assert_true(engine_lease_due(&lease, BEGIN));
 }
 
@@ -177,7 +235,7 @@ static void one_is_spent_renewed_and_given_back(void **unused)
     engine_leases_granted(leases, &command, 70, 8);
     engine_leases_granted(leases, &command, 70, 8);                      /* a second one is not heard */
     assert_false(engine_leases_answer(leases, 2, key, now, 1, &answer)); /* another limit's key */
-    for (uint64_t left = 8; left > 4; left--) {
+    for (uint64_t left = 8; left > 1; left--) {
         assert_false(engine_leases_want(leases, 1, key, now, &next));
         assert_true(engine_leases_answer(leases, 1, key, now, 1, &answer));
         assert_int_equal(answer.decision.verdict, WEIR_ALLOW);
@@ -189,24 +247,31 @@ static void one_is_spent_renewed_and_given_back(void **unused)
     }
     assert_true(engine_leases_want(leases, 1, key, now, &next));
     assert_int_equal(next.id, 70);
-    assert_int_equal(next.permits, 8);
-    assert_int_equal(next.unused, 4);
-    assert_int_equal(next.want, 16);
+    assert_int_equal(next.permits, 7);
+    assert_int_equal(next.unused, 0);
+    assert_int_equal(next.want, LEASE_GROWTH * LEASE_FIRST); /* 7 in 1 ms are 175 in 25 ms */
+    assert_true(engine_leases_answer(leases, 1, key, now, 1, &answer));
+    assert_int_equal(answer.spent, 1);
     assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     engine_leases_granted(leases, &command, 71, 8); /* the old one: too late */
     assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
-    engine_leases_granted(leases, &next, 72, 16);
+    engine_leases_granted(leases, &next, 72, 64);
     assert_true(engine_leases_answer(leases, 1, key, now, 3, &answer));
     assert_false(engine_leases_return(leases, now, false, &command));
     assert_true(engine_leases_return(leases, now, true, &command));
     assert_int_equal(command.want, 0);
+    assert_int_equal(command.id, 70);
+    assert_int_equal(command.permits, 1);
+    assert_int_equal(command.unused, 0);
+    assert_true(engine_leases_return(leases, now, true, &command));
+    assert_int_equal(command.want, 0);
     assert_int_equal(command.id, 72);
-    assert_int_equal(command.unused, 13);
+    assert_int_equal(command.unused, 61);
     assert_false(engine_leases_return(leases, now, true, &command));
     assert_false(engine_leases_answer(leases, 1, key, now, 1, &answer));
     const struct engine_leases_counts counts = engine_leases_counts(leases);
-    assert_int_equal(counts.leased, 24);
-    assert_int_equal(counts.unused, 17);
+    assert_int_equal(counts.leased, 72);
+    assert_int_equal(counts.unused, 61);
     engine_leases_close(leases);
 }
 
@@ -517,8 +582,10 @@ int main(void)
         cmocka_unit_test(a_permit_is_spent_once),
         cmocka_unit_test(what_is_given_back_is_no_longer_there),
         cmocka_unit_test(after_two_lifetimes_nothing_is_sent_back),
-        cmocka_unit_test(it_is_renewed_when_half_is_spent_or_its_time_is_over),
-        cmocka_unit_test(its_size_follows_what_is_used),
+        cmocka_unit_test(it_is_renewed_when_an_eighth_is_left_or_an_eighth_of_its_time),
+        cmocka_unit_test(what_is_left_is_spent_while_more_is_on_its_way_and_first),
+        cmocka_unit_test(what_is_left_has_its_own_time),
+        cmocka_unit_test(its_size_is_what_is_spent_in_a_quarter_of_a_lifetime),
         cmocka_unit_test(it_rests_when_too_little_came_or_nothing),
         cmocka_unit_test(only_busy_keys_have_one),
         cmocka_unit_test(one_is_spent_renewed_and_given_back),

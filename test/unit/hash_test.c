@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
-#include "share/hash.h"
+#include "host/lanes.h"
+#include "share/hash/hash_lanes.h"
+#include "unit/skip.h"
 #include "unit/random.h"
 
 enum { VECTORS = 64, TRIES = 20000 };
@@ -82,12 +84,71 @@ static void what_a_key_ends_with_is_not_its_salt(void **state)
     assert_int_not_equal(hash_key(&counting, bytes, 8, 0), hash_siphash_1_3(&counting, bytes, 8));
 }
 
+/* Eight keys on the heap, each with an end of its own: of these lengths, from this offset. */
+static void make_keys(uint64_t *seed, const size_t size[LANES], size_t offset, weir_ask asks[LANES],
+                      unsigned char *memory[LANES])
+{
+    for (int i = 0; i < LANES; i++) {
+        memory[i] = malloc(offset + size[i] + 1); /* never nothing */
+        assert_non_null(memory[i]);
+        for (size_t at = 0; at < offset + size[i]; at++) memory[i][at] = (unsigned char)random_word(seed);
+        asks[i] = (weir_ask){.key = {memory[i] + offset, size[i]}};
+    }
+}
+
+static void assert_same(uint64_t *seed, const size_t size[LANES], size_t offset)
+{
+    const struct secret secret = {{random_word(seed), random_word(seed)}};
+    const uint64_t salt = random_sized(seed, 64);
+    weir_ask asks[LANES];
+    unsigned char *memory[LANES];
+    struct hash_words words;
+    uint64_t hash[LANES];
+    size_t longest = 0;
+    memset(&words, (int)random_below(seed, 256), sizeof words); /* nothing depends on what was there */
+    make_keys(seed, size, offset, asks, memory);
+    for (int i = 0; i < LANES; i++) longest = size[i] > longest ? size[i] : longest;
+    const bool moved = hash_move(&words, asks);
+    assert_int_equal(moved, longest < (HASH_WHOLE_MAX + 1) * 8);
+    if (moved) hash_eight(&secret, &words, salt, hash);
+    for (int i = 0; i < LANES; i++) {
+        if (moved) assert_int_equal(hash[i], hash_key(&secret, asks[i].key.bytes, asks[i].key.size, salt));
+        free(memory[i]);
+    }
+}
+
+/* Of every length beside every other one, in every lane, at every offset from a word. */
+static void eight_keys_together_are_eight_keys(void **state)
+{
+    enum { LONGEST = (HASH_WHOLE_MAX + 1) * 8 };
+    (void)state;
+    uint64_t seed = 12;
+    if (!host_has_lanes()) {
+        skip_because("eight keys together", "no AVX-512", "run it on a processor that has it");
+        return;
+    }
+    for (size_t length = 0; length <= LONGEST; length++) {
+        for (size_t other = 0; other <= LONGEST; other++) {
+            size_t size[LANES];
+            for (int i = 0; i < LANES; i++) size[i] = other;
+            size[(length + other) % LANES] = length;
+            assert_same(&seed, size, random_below(&seed, 8));
+        }
+    }
+    for (int i = 0; i < TRIES; i++) {
+        size_t size[LANES];
+        for (int at = 0; at < LANES; at++) size[at] = (size_t)random_below(&seed, LONGEST + (i % 16 == 0));
+        assert_same(&seed, size, (size_t)i % 8);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_published),
         cmocka_unit_test(a_salt_is_eight_bytes_behind_the_key),
         cmocka_unit_test(what_a_key_ends_with_is_not_its_salt),
+        cmocka_unit_test(eight_keys_together_are_eight_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

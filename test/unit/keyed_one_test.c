@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
    The fast call for one limit says, writes and counts to the bit what the general one does.
 
-   Three tables with one secret are asked the same: one by one, in batches, and by the general call.  Limits, costs,
-   keys, units and times are drawn; few slots for many keys, so that they are full, displace and are displaced; and they
-   grow on the way.
+   Four tables with one secret are asked the same: one by one, in batches, prefetched, and by the general call.  Limits,
+   costs, keys, units and times are drawn; few slots for many keys, so that they are full, displace and are displaced;
+   and they grow on the way.
 
    The same numbers in every run. */
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #include "unit/plans.h"
 #include "unit/random.h"
 
-enum { TABLES = 3, ONE_BY_ONE = 0, BATCHED = 1, GENERAL = 2 };
+enum { TABLES = 4, ONE_BY_ONE = 0, BATCHED = 1, GENERAL = 2, PREFETCHED = 3 };
 enum { RUNS = 150, ROUNDS = 30, ASKS_MAX = 120, KEYS = 800, KEY_SIZE_MAX = 24, PLANS = 4 };
 
 struct run {
@@ -151,12 +151,18 @@ static void assert_equal(const struct run *run, const weir_decision *a, const we
 
 static void ask_all(struct run *run)
 {
+    uint64_t word[ASKS_MAX];
     weir_table_take_batch(run->table[BATCHED], run->ask, run->asks, run->now);
+    for (size_t i = 0; i < run->asks; i++)
+        word[i] = weir_table_prefetch(run->table[PREFETCHED], run->ask[i].plan, run->ask[i].key);
     for (size_t i = 0; i < run->asks; i++) {
         const weir_ask *ask = &run->ask[i];
         const weir_decision general = ask_generally(run->table[GENERAL], ask, run->now);
         const weir_decision one = weir_table_take_at(run->table[ONE_BY_ONE], ask->plan, ask->key, run->now, ask->cost);
+        const weir_decision prefetched =
+            weir_table_take_prefetched(run->table[PREFETCHED], ask->plan, ask->key, word[i], run->now, ask->cost);
         assert_equal(run, &one, &general);
+        assert_equal(run, &prefetched, &general);
         assert_equal(run, &ask->decision, &general);
     }
 }

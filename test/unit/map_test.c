@@ -693,7 +693,7 @@ static void test_interrupted_lock(void **state)
 
 enum { RACERS = 8, ROUNDS = 30, AREA = 64 * 1024 };
 
-static const struct region_shape shape = {REGION_SLOTS, 2, 0, 16, {{1, 2}}};
+static const struct region_shape shape = {REGION_SLOTS, 2, 0, 16, {{1, 2}}, false};
 
 static struct region_times times_now(void)
 {

@@ -73,7 +73,7 @@ static const uint64_t S = 1000000000, AREA = 1 << 20;
 static const uint64_t SIZE = REGION_PAGE + (1 << 20);
 static const uint64_t UNIX = UINT64_C(1790000000000000000);
 
-static const struct region_shape shape = {REGION_SLOTS, 2, 1, SLOT_BYTES, {{11, 12}}};
+static const struct region_shape shape = {REGION_SLOTS, 2, 1, SLOT_BYTES, {{11, 12}}, false};
 
 static struct region_times times_at(unsigned boot, uint64_t monotonic_ns, uint64_t unix_ns)
 {
@@ -133,20 +133,21 @@ static void test_shapes(void **state)
         struct region_shape shape;
         enum region_answer answer;
     } cases[] = {
-        {{REGION_SLOTS, -63, 0, 16, {{0, 0}}}, REGION_SOUND},
-        {{REGION_SLOTS, 63, 3, 16, {{0, 0}}}, REGION_SOUND},
-        {{REGION_SLOTS, -64, 0, 16, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_SLOTS, 64, 0, 16, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_SLOTS, 0, 4, 16, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_SLOTS, 0, 0, 24, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_WIDE, 0, 0, 24, {{0, 0}}}, REGION_SOUND},
-        {{REGION_WIDE, 0, 0, 20, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_WIDE, 0, 0, 0, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_WIDE, 0, 0, 1 << 20, {{0, 0}}}, REGION_SOUND},
-        {{REGION_WIDE, 0, 0, 2 << 20, {{0, 0}}}, REGION_DAMAGED},
-        {{0, 0, 0, 16, {{0, 0}}}, REGION_DAMAGED},
-        {{REGION_PARTS, 0, 0, 16, {{0, 0}}}, REGION_SOUND},
-        {{REGION_PARTS + 1, 0, 0, 16, {{0, 0}}}, REGION_DAMAGED},
+        {{REGION_SLOTS, -63, 0, 16, {{0, 0}}, false}, REGION_SOUND},
+        {{REGION_SLOTS, 63, 3, 16, {{0, 0}}, false}, REGION_SOUND},
+        {{REGION_SLOTS, 2, 0, 16, {{0, 0}}, true}, REGION_SOUND},
+        {{REGION_SLOTS, -64, 0, 16, {{0, 0}}, false}, REGION_DAMAGED},
+        {{REGION_SLOTS, 64, 0, 16, {{0, 0}}, false}, REGION_DAMAGED},
+        {{REGION_SLOTS, 0, 4, 16, {{0, 0}}, false}, REGION_DAMAGED},
+        {{REGION_SLOTS, 0, 0, 24, {{0, 0}}, false}, REGION_DAMAGED},
+        {{REGION_WIDE, 0, 0, 24, {{0, 0}}, false}, REGION_SOUND},
+        {{REGION_WIDE, 0, 0, 20, {{0, 0}}, false}, REGION_DAMAGED},
+        {{REGION_WIDE, 0, 0, 0, {{0, 0}}, false}, REGION_DAMAGED},
+        {{REGION_WIDE, 0, 0, 1 << 20, {{0, 0}}, false}, REGION_SOUND},
+        {{REGION_WIDE, 0, 0, 2 << 20, {{0, 0}}, false}, REGION_DAMAGED},
+        {{0, 0, 0, 16, {{0, 0}}, false}, REGION_DAMAGED},
+        {{REGION_PARTS, 0, 0, 16, {{0, 0}}, false}, REGION_SOUND},
+        {{REGION_PARTS + 1, 0, 0, 16, {{0, 0}}, false}, REGION_DAMAGED},
     };
     const struct region_times times = times_at(1, 100 * S, UNIX);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -227,7 +228,7 @@ static void test_other_versions(void **state)
         assert_int_equal(read_of(&page), REGION_VERSION);
     }
     /* Each kind has its version: wide slots with room for 16 plans are of the first. */
-    static const struct region_shape wide = {REGION_WIDE, 0, 1, 24, {{11, 12}}};
+    static const struct region_shape wide = {REGION_WIDE, 0, 1, 24, {{11, 12}}, false};
     const struct region_times times = times_at(1, 100 * S, UNIX);
     make(&page);
     page.words[WORD_FORMAT]++;

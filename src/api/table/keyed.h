@@ -14,13 +14,14 @@
 #include <weir/weir.h>
 
 #include "api/error.h"
+#include "core/num.h"
 #include "core/slot.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
 #include "plan/plan.h"
 #include "share/ask.h"
-#include "share/hash.h"
+#include "share/hash/hash_lanes.h"
 #include "share/table/region.h"
 #include "share/table/table.h"
 #include "share/table/top.h"
@@ -33,6 +34,8 @@
 enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
 #define KEYED_WAIT_NS UINT64_C(50000000)        /* for the lock of a stripe, unless the options say otherwise */
 #define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the lock that a file is opened under */
+/* A table of so many bytes grows beside: 2^16 buckets in each half tell the whole hash of a key that is in one. */
+#define KEYED_BESIDE_FROM (UINT64_C(1) << 23)
 enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
 
@@ -64,6 +67,7 @@ struct weir_table {
     weir_clock clock;
     int unit; /* a unit is 2^-unit ns */
     struct secret secret;
+    bool lanes;           /* the processor has them, for hash_eight */
     uint64_t offset_ns;   /* CLOCK_MONOTONIC + this = the time in there */
     int64_t namespace_ns; /* CLOCK_MONOTONIC + this = the machine's; 0 without a file, which no other namespace sees */
     uint64_t epoch_ns;    /* unix time when the time in there was 0 */
@@ -87,9 +91,10 @@ struct weir_table {
     struct atom kept_ns;       /* when the time was last noted for the next boot */
     struct atom forks;         /* forks of the process when the file was opened: wide slots, see wide.c */
     struct atom stripe[WIDE_LOCKS];
-    uint64_t wait_ns;        /* the longest wait for a lock */
-    struct atom stuck;       /* how often a lock could not be had */
-    struct host_mutex mutex; /* held while mapping and growing */
+    uint64_t wait_ns;          /* the longest wait for a lock */
+    struct atom stuck;         /* how often a lock could not be had */
+    struct host_mutex mutex;   /* held while mapping */
+    struct host_mutex growing; /* held while growing, for long */
     struct host_region region;
     struct region_view view;
     struct table shown[KEYED_SHOWN_MAX];
@@ -117,10 +122,15 @@ static inline struct keyed_part *keyed_part_of(const weir_table *table, const st
     return number < atom_load_acquire(&table->parts) ? table->part[number] : NULL;
 }
 
+static inline uint64_t keyed_salt(uint32_t change, uint64_t limit)
+{
+    return (uint64_t)change << 32 | limit;
+}
+
 /* The identity of a key for one limit, another one after each change of its rule. */
 static inline uint64_t keyed_identity(const weir_table *table, weir_key key, uint32_t change, uint64_t limit)
 {
-    return hash_key(&table->secret, key.bytes, key.size, (uint64_t)change << 32 | limit);
+    return hash_key(&table->secret, key.bytes, key.size, keyed_salt(change, limit));
 }
 
 static inline const struct table_part *keyed_slots_part(const weir_table *table, const struct plan *plan)
@@ -188,6 +198,12 @@ void keyed_after_fork(weir_table *table);
 
 /* Maps the areas that this process does not know yet. */
 void keyed_map_more(weir_table *table);
+
+/* The first of the areas that hold anything. */
+static inline unsigned keyed_first_area(const struct table *slots)
+{
+    return (unsigned)least(slots->first, slots->home);
+}
 
 /* Asks the areas, with all that other processes have added. */
 static inline void keyed_ask_table(weir_table *table, const struct table_question *question,
@@ -261,11 +277,8 @@ static inline bool keyed_is_one(const weir_table *table, const struct plan *plan
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
                     weir_decision *decision);
 
-/* Prefetches the lines of a key that will be used soon.  Returns its hash; 0 if there is nothing to fetch. */
-uint64_t keyed_announce(const weir_table *table, const weir_plan *plan, weir_key key);
-
-/* weir_table_take_batch for keys whose hashes keyed_announce has returned. */
-void keyed_take_announced(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
+/* weir_table_take_batch for keys whose words weir_table_prefetch has returned. */
+void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
 
 /* ---- rules.c ---- */
 

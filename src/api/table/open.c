@@ -12,6 +12,7 @@
 #include "api/table/keyed.h"
 #include "core/num.h"
 #include "core/slot.h"
+#include "host/lanes.h"
 #include "plan/write.h"
 
 #define LONGEST_WAIT_NS UINT64_C(3600000000000) /* an hour counts as for ever */
@@ -98,12 +99,20 @@ static uint64_t wide_bytes_of(const weir_table_options *options, uint64_t *slot_
     return wide_bytes(options->keys_max, words, kept, &slots, slot_words);
 }
 
+static uint64_t area_bytes(const weir_table_options *options)
+{
+    uint64_t slot_words = 0;
+    if (options->plan == NULL) return keyed_slots_bytes(options->keys_max);
+    return keyed_whole_pages(wide_bytes_of(options, &slot_words));
+}
+
 static struct region_shape shape_from_options(const weir_table_options *options)
 {
     struct region_shape shape = {.kind = options->plan != NULL ? REGION_WIDE : REGION_SLOTS,
                                  .unit = unit_for(options->refill_max_ns),
                                  .when_full = options->when_full,
-                                 .slot_bytes = sizeof(struct table_slot)};
+                                 .slot_bytes = sizeof(struct table_slot),
+                                 .beside = options->plan == NULL && area_bytes(options) >= KEYED_BESIDE_FROM};
     uint64_t slot_words = 0;
     if (options->plan != NULL) {
         wide_bytes_of(options, &slot_words);
@@ -111,13 +120,6 @@ static struct region_shape shape_from_options(const weir_table_options *options)
         shape.unit = 0;
     }
     return shape;
-}
-
-static uint64_t area_bytes(const weir_table_options *options)
-{
-    uint64_t slot_words = 0;
-    if (options->plan == NULL) return keyed_slots_bytes(options->keys_max);
-    return keyed_whole_pages(wide_bytes_of(options, &slot_words));
 }
 
 /* Rejects numbers that no header can hold. */
@@ -293,6 +295,7 @@ static int map_all(weir_table *table, const weir_table_options *options, weir_er
     if (number != 0) return api_fail_system(error, "cannot be mapped", options->path, number);
     table->unit = table->view.shape.unit;
     table->secret = table->view.shape.secret;
+    table->lanes = host_has_lanes();
     table->longest = LONGEST_UNITS_MAX - 1;
     const int failed = table->view.shape.kind == REGION_WIDE ? open_wide(table, options, error) : 0;
     if (failed != 0) return failed;
@@ -330,6 +333,7 @@ int weir_table_open(weir_table **owned, const weir_table_options *options, weir_
     table->namespace_ns = chosen.path != NULL ? host_time_namespace_ns() : 0;
     atom_store(&table->forks, host_forks());
     host_mutex_open(&table->mutex);
+    host_mutex_open(&table->growing);
     failed = chosen.path != NULL ? open_table_file(table, &chosen, error) : open_table_in_memory(table, &chosen, error);
     if (failed == 0) failed = map_all(table, &chosen, error);
     if (failed == 0 && chosen.path != NULL) failed = keyed_parts_join(table, chosen.path, error);
@@ -356,6 +360,7 @@ void weir_table_close(weir_table *table)
     host_free(table->top_memory);
     host_free(table->wide.paper);
     host_mutex_close(&table->mutex);
+    host_mutex_close(&table->growing);
     host_free(table);
 }
 

@@ -112,7 +112,7 @@ static struct keyed_part *open_part(weir_table *table, unsigned number, const ui
     }
     const bool rules = record[RECORD_NAME] == name_of(table, keyed_rules_name()); /* has no slots */
     const uint64_t pairs = rules ? 0 : part->bytes / (2 * sizeof(struct table_bucket));
-    part->slots.area = (struct table_area){part->memory, keyed_is_wide(table) ? 0 : pairs};
+    part->slots.area = (struct table_area){.bucket = part->memory, .half = keyed_is_wide(table) ? 0 : pairs};
     part->slots.in_use = table->parts_directory != NULL ? record_at(table, number) + RECORD_IN_USE : &part->in_use;
     part->wide = table->wide;
     part->wide.slots = record[RECORD_SLOTS];
@@ -158,6 +158,7 @@ static struct region_shape parts_shape(const weir_table *table)
 {
     struct region_shape shape = table->view.shape;
     shape.kind = REGION_PARTS;
+    shape.beside = false;
     return shape;
 }
 

@@ -53,7 +53,7 @@ static int refuse_version(const weir_table *table, const char *path, weir_error 
     if (format.reads != 0) write_text(&writer, format.kind == REGION_WIDE ? " of wide slots" : " of 16-byte slots");
     write_text(&writer, ", and weir " WEIR_VERSION " reads ");
     if (format.reads != 0) write_number(&writer, format.reads);
-    else write_text(&writer, "1 and 2");
+    else write_text(&writer, "1 to 4");
     return api_fail_state(error, WEIR_EVERSION, path, what);
 }
 

@@ -63,8 +63,9 @@ void keyed_count(weir_table *table, weir_key key, const weir_decision *decision,
 static const struct table_area *area_at(const weir_table *table, uint64_t number)
 {
     const struct table *slots = keyed_slots(table);
-    const uint64_t areas = slots->count - slots->first;
-    if (number < areas) return &slots->area[slots->first + number];
+    const unsigned first = keyed_first_area(slots);
+    const uint64_t areas = slots->count - first;
+    if (number < areas) return &slots->area[first + number];
     return number - areas < atom_load_acquire(&table->parts) ? &table->part[number - areas]->slots.area : NULL;
 }
 
@@ -134,12 +135,12 @@ static uint64_t live(weir_table *table)
     if (keyed_is_wide(table)) return live + keyed_wide_live(table, NULL, now_ns);
     const struct table *slots = keyed_slots(table);
     unsigned first = slots->first;
-    for (unsigned i = slots->first; i < slots->count; i++) {
-        const uint64_t here = table_live(&slots->area[i], keyed_units_of(table, now_ns));
-        if (here == 0 && i == first && i + 1 < slots->count) first++;
-        live += here;
+    const uint64_t now = keyed_units_of(table, now_ns);
+    for (unsigned i = keyed_first_area(slots); i < slots->count; i++) {
+        if (i == first && i + 1 < slots->count && table_strangers(slots, i, now) == 0) first++;
+        live += table_live(&slots->area[i], now);
     }
-    /* No thread charges an area that was outgrown, so once all its slots are idle it is left. */
+    /* No thread charges a key where it is a stranger, so once all such slots are idle nobody looks for them. */
     if (first != slots->first) keyed_leave_areas(table, first);
     return live;
 }

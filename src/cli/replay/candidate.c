@@ -13,9 +13,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/decide.h"
-#include "core/algorithm.h"
 #include "core/clock.h"
+#include "core/decide_inline.h"
 #include "core/num.h"
 #include "plan/plan.h"
 
@@ -85,6 +84,13 @@ static inline weir_decision decide_at(struct candidate *candidate, uint64_t *sta
                                       uint64_t settled_ns, uint64_t cost)
 {
     const struct states *states = &candidate->states;
+    const struct rules rules = plan_rules(plan_inside_const(&candidate->plan));
+    if (states->logs == 0 && rules.count == 1) {
+        weir_decision decision = {.verdict = WEIR_DENY};
+        const struct question question = {.now_ns = now_ns, .wait_max_ns = candidate->wait_max_ns, .cost = &cost};
+        decide_inline((struct rules){rules.rule, 1}, state, &question, NULL, &decision);
+        return decision;
+    }
     if (states->logs == 0) {
         const weir_instant now = {now_ns};
         return weir_decide_within(&candidate->plan, state, now, cost, candidate->wait_max_ns);

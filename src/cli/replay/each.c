@@ -120,8 +120,8 @@ static void print_refusal(struct replay *replay, const struct outcome *outcome, 
     const char *key = clients_key(&replay->clients, outcome->client, &size);
     show_time(&writer, outcome->time_ns, REPLAY_SECOND_NS / 1000);
     write_text(&writer, "Z  ");
-    if (replay->key.parts != 0) show_key(&writer, key, size, SHOWN_COLUMNS_MAX);
-    if (replay->key.parts != 0) write_text(&writer, "  ");
+    if (replay->reader.key.parts != 0) show_key(&writer, key, size, SHOWN_COLUMNS_MAX);
+    if (replay->reader.key.parts != 0) write_text(&writer, "  ");
     write_text(&writer, replay->options.limit[limit]);
     if (verdict->retry_ns != 0) {
         write_text(&writer, "  again in ");

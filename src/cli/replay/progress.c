@@ -21,9 +21,9 @@ void progress_open(struct replay *replay)
     replay->progress.at_ns = weir_now().ns;
 }
 
-static void put_bar(struct writer *writer, const struct source *source)
+static void put_bar(struct writer *writer, uint64_t bytes_read, uint64_t total)
 {
-    const uint64_t done = least(source->bytes_read, source->bytes_total), total = source->bytes_total;
+    const uint64_t done = least(bytes_read, total);
     const uint64_t full = multiply_divide_floor(done, BAR, total);
     for (uint64_t i = 0; i < BAR; i++) write_text(writer, i < full ? "\u2588" : "\u2591");
     write_text(writer, "  ");
@@ -39,7 +39,8 @@ void progress_show(struct replay *replay)
     char text[512];
     struct writer writer = {text, sizeof text, 0};
     const uint64_t more = replay->requests_read - progress->requests, passed_ns = now_ns - progress->at_ns;
-    if (replay->source.bytes_total != 0 && !replay->options.follow) put_bar(&writer, &replay->source);
+    const uint64_t total = replay->reader.source.bytes_total;
+    if (total != 0 && !replay->options.follow) put_bar(&writer, replay->bytes_read, total);
     write_grouped(&writer, replay->requests_read);
     write_text(&writer, " requests  ");
     write_grouped(&writer, multiply_divide_floor(more, REPLAY_SECOND_NS, passed_ns));

@@ -132,7 +132,7 @@ static bool charge_options_fit(const struct replay_options *options)
 static bool charge_key_fits(const struct replay *replay)
 {
     if (replay->options.charge == NULL || replay->options.charge_limit != NULL) return true;
-    if (replay->key.parts == 1 && !key_is_cut(&replay->key)) return true;
+    if (replay->reader.key.parts == 1 && !key_is_cut(&replay->reader.key)) return true;
     return wrong("--charge: without --charge-limit the key is one field, without bits; for other keys give the limit a "
                  "name and a key in the service's weir.yaml, and add --charge-limit NAME");
 }
@@ -298,19 +298,18 @@ static int open_signals(void)
 static void name_key(struct replay *replay)
 {
     struct writer writer = {replay->key_name, sizeof replay->key_name, 0};
-    for (int i = 0; i < replay->key.parts; i++) {
+    for (int i = 0; i < replay->reader.key.parts; i++) {
         if (i > 0) write_text(&writer, ",");
-        write_text(&writer, replay->key.part[i].name);
+        write_text(&writer, replay->reader.key.part[i].name);
     }
-    replay->result.key_name = replay->key.parts != 0 ? replay->key_name : NULL;
+    replay->result.key_name = replay->reader.key.parts != 0 ? replay->key_name : NULL;
 }
 
 static bool open_parts(struct replay *replay)
 {
     char message[KEY_MESSAGE_SIZE];
-    struct secret secret = {{0, 0}};
     const struct replay_options *options = &replay->options;
-    if (!key_open(&replay->key, options->key != NULL ? options->key : "remote_addr", message)) {
+    if (!key_open(&replay->reader.key, options->key != NULL ? options->key : "remote_addr", message)) {
         replay->status = trouble("%s", message);
         return false;
     }
@@ -319,12 +318,14 @@ static bool open_parts(struct replay *replay)
         return false;
     }
     name_key(replay);
+    replay->reader.options = options;
     /* Without a secret it still counts right, but clients that choose their keys can make it slow. */
-    if (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret) secret.word[0] = weir_now().ns;
+    struct secret *secret = &replay->reader.secret;
+    if (getrandom(secret, sizeof *secret, 0) != (ssize_t)sizeof *secret) secret->word[0] = weir_now().ns;
     rows_open(&replay->usage, sizeof(struct usage));
-    const bool opened = source_open(&replay->source, options->log, options->logs, options->follow, open_signals()) &&
-                        clients_open(&replay->clients, &secret) &&
-                        ((!options->each && !tells_refusals(options)) || each_open(replay));
+    const bool opened =
+        source_open(&replay->reader.source, options->log, options->logs, options->follow, open_signals()) &&
+        clients_open(&replay->clients) && ((!options->each && !tells_refusals(options)) || each_open(replay));
     if (!opened) replay->status = trouble("replay: no memory");
     return opened;
 }
@@ -350,15 +351,15 @@ static bool begin_charge(struct replay *replay)
     const char *limit = options->charge_limit != NULL ? options->charge_limit : options->limit[0];
     if (options->charge == NULL) return true;
     const struct charge_options charge = {options->charge, limit, options->password_file};
-    replay->status = charge_open(&replay->charge, &charge, say_of_charge, replay);
+    replay->status = charge_open(&replay->reader.charge, &charge, say_of_charge, replay);
     replay->result.charge.limit = limit;
     return replay->status == STATUS_DONE;
 }
 
 static void end_charge(struct replay *replay)
 {
-    if (replay->charge == NULL) return;
-    const struct charge_counts counts = charge_finish(replay->charge);
+    if (replay->reader.charge == NULL) return;
+    const struct charge_counts counts = charge_finish(replay->reader.charge);
     replay->result.charge.charged = counts.charged;
     replay->result.charge.refused = counts.refused;
     replay->result.charge.lost = counts.lost;
@@ -367,7 +368,7 @@ static void end_charge(struct replay *replay)
 
 static void close_parts(struct replay *replay)
 {
-    charge_close(replay->charge);
+    charge_close(replay->reader.charge);
     fleet_close(&replay->fleet);
     for (int i = 0; replay->candidate != NULL && i < replay->options.limits; i++) {
         candidate_close(&replay->candidate[i]);
@@ -376,13 +377,12 @@ static void close_parts(struct replay *replay)
     rows_close(&replay->usage);
     clients_close(&replay->clients);
     order_close(&replay->order);
-    key_close(&replay->key);
-    source_close(&replay->source);
-    free(replay->waiting.keys);
+    key_close(&replay->reader.key);
+    source_close(&replay->reader.source);
     free(replay->batch.entry);
     free(replay->candidate);
-    free(replay->first_line);
-    free(replay->format);
+    free(replay->reader.first_line);
+    free(replay->reader.format);
     free(replay->names);
     free(replay);
 }
@@ -413,9 +413,9 @@ static bool refuses_too_much(const struct replay *replay)
 static bool lacks_key(const struct replay *replay)
 {
     size_t size;
-    if (replay->clients.count != 1 || replay->key.parts == 0) return false;
+    if (replay->clients.count != 1 || replay->reader.key.parts == 0) return false;
     const char *key = clients_key(&replay->clients, 0, &size);
-    if (size != (size_t)replay->key.parts * 2 - 1) return false;
+    if (size != (size_t)replay->reader.key.parts * 2 - 1) return false;
     for (size_t i = 0; i < size; i++) {
         if (key[i] != (i % 2 == 0 ? '-' : KEY_BETWEEN)) return false;
     }
@@ -440,19 +440,19 @@ static int unreadable(const struct replay *replay)
     static const char *const guessed[] = {
         [ACCESSLOG_PATTERN] = "combined", [ACCESSLOG_JSON] = "json", [ACCESSLOG_CSV] = "csv"};
     const char *format = replay->options.format;
-    const bool other_time = replay->log.kind != ACCESSLOG_PATTERN && replay->options.time == NULL;
+    const bool other_time = replay->reader.log.kind != ACCESSLOG_PATTERN && replay->options.time == NULL;
     const bool named = format != NULL && strchr(format, '$') == NULL;
     if (other_time) {
         return trouble("replay: no line of %llu could be read as %s; if the time field has another name, give it "
                        "with --time FIELD",
-                       (unsigned long long)replay->result.malformed, guessed[replay->log.kind]);
+                       (unsigned long long)replay->result.malformed, guessed[replay->reader.log.kind]);
     }
     return trouble("replay: no line of %llu could be read as %s; give the format as in nginx's log_format, "
                    "for example --format '$remote_addr [$time_local] $request_time'",
                    (unsigned long long)replay->result.malformed,
                    named            ? format
                    : format != NULL ? "--format says"
-                                    : guessed[replay->log.kind]);
+                                    : guessed[replay->reader.log.kind]);
 }
 
 static int report(struct replay *replay)
@@ -480,7 +480,7 @@ static int run(int argc, char **argv)
     if (replay == NULL) return trouble("replay: no memory");
     int status = read_arguments(&replay->options, argc, argv);
     const bool begins = status == ARGUMENTS_END;
-    replay->source.fd = replay->source.stop_fd = replay->source.change_fd = -1;
+    replay->reader.source.fd = replay->reader.source.stop_fd = replay->reader.source.change_fd = -1;
     if (begins && open_limits(replay) && open_parts(replay) && begin_fleet(replay) && begin_charge(replay)) {
         progress_open(replay);
         if (tells_refusals(&replay->options)) print_limits(replay);

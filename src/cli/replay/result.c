@@ -12,18 +12,30 @@
 
 enum { NAMES_MAX = REPLAY_LIMITS_MAX * REPLAY_TOP + 2, NAME_MAX_SIZE = 1 << 10 };
 
-static int compare(const void *a, const void *b)
+/* The value that so many are below, had they been sorted: a byte at a time from the highest, of those that have the
+   bytes so far.  Whatever the values are it takes nine readings of them. */
+static uint64_t value_at(const uint64_t *value, size_t count, size_t rank)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    uint64_t all = 0, prefix = 0;
+    unsigned shift = 56;
+    for (size_t i = 0; i < count; i++) all |= value[i];
+    while (shift > 0 && all >> shift == 0) shift -= 8;
+    for (;; shift -= 8) {
+        size_t with[256] = {0};
+        unsigned byte = 0;
+        for (size_t i = 0; i < count; i++) with[value[i] >> shift & 0xff] += value[i] >> shift >> 8 == prefix;
+        for (; rank >= with[byte]; byte++) rank -= with[byte];
+        prefix = prefix << 8 | byte;
+        if (shift == 0) return prefix;
+    }
 }
 
-/* Of sorted values the least that this share of them does not exceed. */
-static uint64_t share_of(const uint64_t *sorted, size_t count, double per_cent)
+/* Of these values the least that this share of them does not exceed. */
+static uint64_t share_of(const uint64_t *value, size_t count, double per_cent)
 {
     const double rank = ceil((double)count * per_cent / 100 - 1e-9);
     if (count == 0 || rank < 1) return 0;
-    return sorted[rank > (double)count ? count - 1 : (size_t)rank - 1];
+    return value_at(value, count, rank > (double)count ? count - 1 : (size_t)rank - 1);
 }
 
 /* ---- names ---- */
@@ -52,10 +64,9 @@ static void busiest(struct replay *replay, uint64_t *value, size_t *used, bool m
         if (value[i] > value[worst]) worst = i;
     }
     out->max_key = keep_name(replay, used, worst, &out->max_key_size);
-    qsort(value, count, sizeof *value, compare);
     out->p50 = share_of(value, count, 50);
     out->p99 = share_of(value, count, 99);
-    out->max = value[count - 1];
+    out->max = value[worst];
 }
 
 /* ---- limits ---- */
@@ -107,7 +118,6 @@ static void conclude_limit(struct replay *replay, int index, uint64_t *value, si
     }
     name_top(replay, used, candidate, limit, ids);
     if (!candidate->has_rate) return;
-    qsort(value, replay->clients.count, sizeof *value, compare);
     limit->unaffected_burst =
         most(candidate_burst(candidate, share_of(value, replay->clients.count, replay->result.unaffected)), 1);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
    The parts of weir replay, and what passes between them.
 
-       replay.c  options, the limits, the end          result.c    counts to shares and percentiles
-       read.c    lines to requests, in order of time   each.c      verdicts, back in the log's order
-       decide.c  requests to verdicts and counts       progress.c  the line that shows how far it is
+       replay.c  options, the limits, the end        result.c    counts to shares and percentiles
+       read.c    lines to blocks of requests         each.c      verdicts, back in the log's order
+       blocks.c  blocks to requests in their order   progress.c  the line that shows how far it is
+       decide.c  requests to verdicts and counts
        fleet.c   the same requests at many servers; see fleet/fleet.h
        charge.c  what a followed log gains, to a running service; see charge.h */
 #ifndef WEIR_CLI_REPLAY_WORK_H
@@ -23,6 +24,8 @@
 #include "format/log/accesslog.h"
 
 enum { REPLAY_SECOND_NS = 1000000000, REPLAY_STEP_AT_FIRST_NS = REPLAY_SECOND_NS / 8, REPLAY_SHOWN_MAX = 3 };
+
+enum { NOTE_SIZE = 4608 /* the name of a log, and why */ };
 
 enum { TIMESTAMPS_GUESSED, TIMESTAMPS_START, TIMESTAMPS_END };
 
@@ -46,19 +49,47 @@ struct usage {
     uint32_t minute, in_minute, minute_max;
 };
 
-/* Requests as they were read, whose clients are not looked up yet: many at once are, see clients.h. */
-enum { WAITING_MAX = 32 };
+/* A request as it was read; its client is not looked up yet. */
+struct request {
+    uint64_t time_ns;               /* when it came */
+    uint64_t stamp_ns, duration_ns; /* as its line says; no duration where the stamp is the start */
+    uint64_t cost;
+    uint32_t key, key_size; /* in the block's keys */
+    uint32_t tag;           /* of the key, see clients.h */
+};
 
-struct waiting {
-    struct {
-        struct order_entry entry;
-        uint64_t stamp_ns, duration_ns;
-        size_t key, key_size; /* in keys */
-        uint32_t tag;
-    } request[WAITING_MAX];
-    int count;
+/* What one reading of the log came to, and at most one thing to tell, which is told behind its requests.  Filled by the
+   reader, then used by whoever decides: never by both. */
+struct block {
+    struct request *request;
+    size_t count, size;
     char *keys;
     size_t keys_used, keys_size;
+    uint64_t resolution_ns; /* of the first request's stamp */
+    bool starts;            /* it is the start of that request, */
+    bool has_duration;      /* and its line has the duration */
+    bool no_memory;
+    int status, incomplete; /* nothing comes behind it; a log could not be read to its end */
+    enum source_state state;
+    uint64_t malformed, bytes_read; /* bytes: of all logs so far */
+    char note[NOTE_SIZE];           /* empty: nothing to tell */
+};
+
+/* Lines to blocks.  While a thread reads, nobody else looks at what changes here. */
+struct reader {
+    const struct replay_options *options;
+    struct source source;
+    bool lines_left; /* of what the source has read */
+    struct accesslog log;
+    char *first_line; /* the log's format may refer to it, */
+    char *format;     /* and to this */
+    bool log_open;
+    uint64_t opened; /* of the source, when the last line was read */
+    int cost_field;
+    struct key key;
+    struct secret secret; /* of the clients' */
+    uint64_t malformed_shown;
+    struct charge *charge; /* NULL: nobody asked */
 };
 
 /* Requests in order of time whose turn has come: those of one second where stamps are whole seconds, else as many as
@@ -90,26 +121,18 @@ struct progress {
 
 struct replay {
     struct replay_options options;
-    struct source source;
-    struct accesslog log;
-    char *first_line; /* the log's format may refer to it, */
-    char *format;     /* and to this */
-    bool log_open;
-    uint64_t opened; /* of the source, when the last line was read */
-    int cost_field;
-    struct key key;
-    struct waiting waiting;
+    struct reader reader;
     struct order order;
     struct clients clients;
     struct rows usage;
     struct candidate *candidate; /* options.limits of them */
     struct batch batch;
-    bool whole_seconds;    /* stamps say no more: requests are also spread over their second */
-    struct each *each;     /* NULL: nobody asked */
-    struct fleet fleet;    /* of no nodes: nobody asked */
-    struct charge *charge; /* NULL: nobody asked */
+    bool whole_seconds; /* stamps say no more: requests are also spread over their second */
+    struct each *each;  /* NULL: nobody asked */
+    struct fleet fleet; /* of no nodes: nobody asked */
     struct progress progress;
-    uint64_t requests_read, malformed_shown;
+    uint64_t requests_read, bytes_read;
+    int idle;           /* how often in turn nothing had come */
     int status, signal; /* why it ended */
     int incomplete;     /* a log could not be read to its end; the others were */
     struct replay_result result;
@@ -118,6 +141,15 @@ struct replay {
 };
 
 /* ---- read.c ---- */
+
+/* Fills the block with what comes next.  Until the first log is open it may print what is wrong with its format; see
+   log_open. */
+void read_block(struct reader *reader, struct block *block);
+
+/* Nothing comes behind it. */
+bool read_is_last(const struct block *block);
+
+/* ---- blocks.c ---- */
 
 /* Reads all logs, or until something stops it: sets status and signal. */
 void replay_read(struct replay *replay);

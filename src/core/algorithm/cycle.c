@@ -101,9 +101,16 @@ static void write_down(uint64_t *state, struct cycle cycle)
     state[CYCLE_USED] = (uint64_t)cycle.used;
 }
 
+/* A cycle that was left is closed: what is sold, or given back, where time went back is written in the later one. */
+static struct cycle cycle_latest(const struct rule *rule, const uint64_t *state, uint64_t at)
+{
+    const struct cycle cycle = cycle_at(rule, state, at), written = cycle_written(rule, state);
+    return cycle.ends_ns < written.ends_ns ? written : cycle;
+}
+
 static struct cycle sell(const struct rule *rule, uint64_t *state, uint64_t at, uint64_t permits)
 {
-    struct cycle cycle = cycle_at(rule, state, at);
+    struct cycle cycle = cycle_latest(rule, state, at);
     cycle.used = used_and(cycle.used, permits);
     if (permits != 0) write_down(state, cycle);
     return cycle;
@@ -231,7 +238,7 @@ static bool lies_here(const struct rule *rule, struct cycle cycle, uint64_t star
 static void cycle_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                             uint64_t unused)
 {
-    struct cycle cycle = cycle_at(rule, state, now);
+    struct cycle cycle = cycle_latest(rule, state, now);
     int64_t here = used_by(rule, cycle, slot->end);
     if (slot->guessed) here = lies_here(rule, cycle, plain_ns(rule, slot->start)) ? cycle.used : 0;
     if (here <= 0 || cycle.used <= 0 || cycle.used == INT64_MAX) return;

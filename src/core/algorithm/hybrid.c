@@ -8,7 +8,7 @@
        active                                         schedule: the time given out so far, it forgets nothing
         over |            .-------  ratio - 1         now - schedule: active and waiting together,
         pool |       .-'                                              how far behind the callers are
-             |    /   ratio                           active(t) = min(hybrid_line(t), t - schedule, over)
+             |    /   ratio                           active(t) = min(line(t), t - schedule, over)
            0 |  /                                     a call starts when active reaches its cost, or a full pool
              +--since-------------------> t
 
@@ -77,7 +77,7 @@ static uint64_t need_of(const struct rule *rule, uint64_t cost)
     return least(cost, rule->burst);
 }
 
-static int64_t grown(uint64_t ticks, uint64_t ratio)
+static inline int64_t grown(uint64_t ticks, uint64_t ratio)
 {
     return as_signed(multiply_shift_floor(ticks, ratio, RATIO_BITS));
 }
@@ -88,36 +88,58 @@ static int64_t time_to_grow(int64_t by, uint64_t ratio)
 }
 
 /* The line without its knee at `pool`. */
-static int64_t straight(const struct rule *rule, const struct pools_now *pools, int64_t t)
+static inline int64_t straight(const struct rule *rule, const struct pools_now *pools, int64_t t)
 {
     if (t >= pools->since) return clamp(pools->active + grown((uint64_t)(t - pools->since), rule->ratio));
     return clamp(pools->active - grown((uint64_t)(pools->since - t), rule->ratio));
 }
 
-static int64_t hybrid_line(const struct rule *rule, const struct pools_now *pools, int64_t t)
+/* Does the line, which is at `uncapped` without its knee, have it behind it? */
+static inline bool is_above(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t uncapped)
 {
-    const int64_t pool = as_signed(rule->burst);
-    const int64_t uncapped = straight(rule, pools, t);
-    if (uncapped <= pool || t <= pools->since) return uncapped;
-    /* The burst pool fills from when the pool is full: on the line, and with time that has passed. */
-    int64_t knee = pools->since + time_to_grow(pool - pools->active, rule->ratio);
-    if (knee < pools->schedule + pool) knee = pools->schedule + pool;
-    const int64_t above = pools->active > pool ? pools->active : pool;
+    return uncapped > as_signed(rule->burst) && t > pools->since;
+}
+
+/* The line above its knee, which it reaches so long after `since`: the burst pool fills from when the pool is full, on
+   the line, and with time that has passed. */
+static inline int64_t burst_pool(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t after)
+{
+    const int64_t pool = as_signed(rule->burst), above = pools->active > pool ? pools->active : pool;
+    const int64_t on_line = pools->since + after, in_time = pools->schedule + pool;
+    const int64_t knee = on_line > in_time ? on_line : in_time;
     return clamp(above + grown(positive(t - knee), subtract_to_zero(rule->ratio, UINT64_C(1) << RATIO_BITS)));
+}
+
+static __attribute__((noinline)) int64_t exact_burst_pool(const struct rule *rule, const struct pools_now *pools,
+                                                          int64_t t)
+{
+    return burst_pool(rule, pools, t, time_to_grow(as_signed(rule->burst) - pools->active, rule->ratio));
+}
+
+/* The line has its knee at the latest where it would be at ratio 1, which needs no division; mostly a cap is lower even
+   so. */
+static inline int64_t capped(const struct rule *rule, const struct pools_now *pools, int64_t t, int64_t uncapped)
+{
+    const int64_t over = as_signed(rule->over), waited = t - pools->schedule, pool = as_signed(rule->burst);
+    const int64_t cap = waited < over ? waited : over;
+    if (!is_above(rule, pools, t, uncapped)) return uncapped < cap ? uncapped : cap;
+    const int64_t latest = (int64_t)positive(pool - pools->active); /* at ratio 1 */
+    if (cap <= pool) return cap;
+    int64_t line = burst_pool(rule, pools, t, latest);
+    if (line < cap && latest != 0) line = exact_burst_pool(rule, pools, t);
+    return line < cap ? line : cap;
 }
 
 static int64_t active_at(const struct rule *rule, const struct pools_now *pools, int64_t t)
 {
-    int64_t active = hybrid_line(rule, pools, t);
-    if (active > t - pools->schedule) active = t - pools->schedule;
-    return active > as_signed(rule->over) ? as_signed(rule->over) : active;
+    return capped(rule, pools, t, straight(rule, pools, t));
 }
 
 /* Where a cap was reached the line goes on from here; elsewhere it stays, and nothing is rounded. */
 static void move_to(const struct rule *rule, struct pools_now *pools, int64_t t)
 {
-    const int64_t active = active_at(rule, pools, t);
-    if (active == straight(rule, pools, t)) return;
+    const int64_t uncapped = straight(rule, pools, t), active = capped(rule, pools, t, uncapped);
+    if (active == uncapped) return;
     pools->active = active;
     pools->since = t;
 }
@@ -230,6 +252,26 @@ static struct taken hybrid_commit(const struct rule *rule, uint64_t *state, stru
     pools.schedule = clamp(pools.schedule + as_signed(cost));
     hybrid_store(state, &pools);
     return (struct taken){state[SCHEDULE], positive(active_at(rule, &pools, t))};
+}
+
+/* A call that passes now needs no start, so this hardly ever divides. */
+static bool hybrid_pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost, struct taken *taken)
+{
+    struct pools_now pools = pools_of(state);
+    const int64_t t = as_signed(now), need = as_signed(cost);
+    if (state[SINCE] == 0 || t < pools.since || t >= TICKS_FAR || cost - 1 >= rule->burst) return false;
+    if (t - pools.schedule < need || pools.active < need - TICKS_FAR) return false;
+    const int64_t uncapped = straight(rule, &pools, t);
+    if (uncapped < need) return false;
+    const int64_t active = capped(rule, &pools, t, uncapped);
+    const bool on_line = active == uncapped;
+    if (on_line && is_above(rule, &pools, t, uncapped)) return false; /* the knee moves, and the line behind it too */
+    pools.active = (on_line ? pools.active : active) - need;
+    pools.since = on_line ? pools.since : t;
+    pools.schedule += need;
+    hybrid_store(state, &pools);
+    *taken = (struct taken){state[SCHEDULE], (uint64_t)(active - need)};
+    return true;
 }
 
 /* Puts `back` ticks into the pools as they are at t. */
@@ -364,6 +406,7 @@ const struct algorithm *hybrid_algorithm(void)
         .due_at_end = true,
         ALGORITHM_ANSWERS(hybrid),
         .facts = hybrid_facts,
+        .pass = hybrid_pass,
         .lateness = hybrid_lateness,
         .hold = hybrid_hold,
         .slice = hybrid_slice,

@@ -265,15 +265,14 @@ static bool take_time(struct accesslog *log, struct slice line, const struct fou
 /* Of patterns and CSV, each slot has one piece, if any. */
 static void find_pieces(const struct accesslog *log, const struct slice value[], struct found found[])
 {
-    memset(found, 0, ACCESSLOG_SLOTS * sizeof *found);
+    found_clear(log, found);
     for (unsigned i = 0; i < log->sources; i++) {
         const unsigned slot = log->source[i].slot;
         found[slot] = (struct found){value[log->column[slot]], &log->source[i]};
     }
 }
 
-static bool split(const struct accesslog *log, struct slice line, struct found found[],
-                  struct accesslog_problem *problem)
+static bool split(struct accesslog *log, struct slice line, struct found found[], struct accesslog_problem *problem)
 {
     struct slice value[ACCESSLOG_PIECES_MAX];
     if (log->kind == ACCESSLOG_JSON) return json_split(log, line, found, problem);

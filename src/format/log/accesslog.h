@@ -17,7 +17,9 @@ enum {
     ACCESSLOG_WANTED_MAX = 16,
     ACCESSLOG_MESSAGE_SIZE = 200,
     ACCESSLOG_SOURCES_MAX = 250,
-    ACCESSLOG_BUCKETS = 64
+    ACCESSLOG_BUCKETS = 256,
+    ACCESSLOG_MEMBERS = 32,
+    ACCESSLOG_MEMBER_SIZE = 29
 };
 
 /* What is taken out of each line: the wanted fields and these. */
@@ -43,8 +45,15 @@ struct accesslog_source {
     unsigned char next;                   /* of its bucket, counting from 1; 0: none */
 };
 
-/* A compiled format; the texts that it was made of are borrowed for as long as it is used.  It keeps the last second
-   it read: one copy for each thread. */
+/* A member's name as it stood in a line of JSON, with its quotes and all that is before the value. */
+struct accesslog_member {
+    unsigned char size, name_size; /* 0: none */
+    unsigned char first;           /* source of that name, counting from 1; 0: none */
+    char text[ACCESSLOG_MEMBER_SIZE];
+};
+
+/* A compiled format; the texts that it was made of are borrowed for as long as it is used.  It keeps the last time that
+   it read, and of JSON the names of the line before: one copy for each thread. */
 struct accesslog {
     enum accesslog_kind kind;
     /* ACCESSLOG_PATTERN: what stands before a variable, and its name; the last one may have no name.  ACCESSLOG_CSV:
@@ -60,6 +69,7 @@ struct accesslog {
     struct accesslog_source source[ACCESSLOG_SOURCES_MAX];
     unsigned sources;
     unsigned char bucket[ACCESSLOG_BUCKETS];
+    struct accesslog_member member[ACCESSLOG_MEMBERS];
     signed char column[ACCESSLOG_SLOTS]; /* the piece of a slot; -1: none */
     const char *wanted[ACCESSLOG_WANTED_MAX];
     int wanted_count;

@@ -79,7 +79,7 @@ static const char *find(struct slice text, struct slice literal)
     const bool quote = literal.bytes[0] == '"';
     const char *at = text.bytes, *const end = text.bytes + text.size;
     while ((size_t)(end - at) >= literal.size) {
-        at = memchr(at, literal.bytes[0], (size_t)(end - at) - literal.size + 1);
+        at = slice_find(at, end - literal.size + 1, literal.bytes[0]);
         if (at == NULL) return NULL;
         if (slice_begins(slice_between(at, end), literal) && !(quote && is_escaped(text.bytes, at))) return at;
         at++;

@@ -14,6 +14,13 @@ struct found {
     const struct accesslog_source *source; /* NULL: nothing */
 };
 
+/* Nothing yet for any slot that is looked at. */
+static inline void found_clear(const struct accesslog *log, struct found found[])
+{
+    for (int i = 0; i < log->wanted_count; i++) found[i].source = NULL;
+    found[ACCESSLOG_TIME].source = found[ACCESSLOG_DURATION].source = NULL;
+}
+
 /* ---- pattern.c ---- */
 bool pattern_open(struct accesslog *log, const char *format, struct accesslog_problem *problem);
 bool pattern_split(const struct accesslog *log, struct slice line, struct slice value[],
@@ -27,8 +34,7 @@ size_t csv_plain(struct slice escaped, char *out, size_t size);
 /* ---- json.c ---- */
 /* Puts sources[from] and those behind it into their buckets. */
 void json_add(struct accesslog *log, unsigned from);
-bool json_split(const struct accesslog *log, struct slice line, struct found found[],
-                struct accesslog_problem *problem);
+bool json_split(struct accesslog *log, struct slice line, struct found found[], struct accesslog_problem *problem);
 
 /* ---- plain.c ---- */
 size_t plain_escapes(struct slice escaped, char *out, size_t size);

@@ -2,7 +2,7 @@
    Reads times and durations.
 
    Logs come by the second: most stamps begin with the very bytes of the one before, so the last second read is kept,
-   and only its fraction and its zone are read anew.
+   and only its fraction and its zone are read anew; where there is no fraction most stamps are the one before.
 
    A bare number says by its size what it counts: below 10^11 seconds (until the year 5138), below 10^14 milliseconds
    (since 1973), below 10^17 microseconds, else nanoseconds.
@@ -23,7 +23,8 @@ enum {
     LOCAL_SIZE = 20, /* 21/Nov/2026:17:46:01 */
     ISO_SIZE = 19,   /* 2026-11-21T17:46:01 */
     NANO_PLACES = 9,
-    EXPONENT_MAX = 40
+    EXPONENT_MAX = 40,
+    DIGITS_SAFE = 19 /* so many fit into 64 bits, whatever they are */
 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -172,6 +173,9 @@ static bool read_calendar(struct stamp_cache *cache, struct slice text, struct s
     const int64_t seconds = cache->seconds - offset;
     if (seconds < 0 || (cache->leap && seconds % DAY_SECONDS != 0)) return false;
     stamp->time_ns += (uint64_t)seconds * SECOND_NS;
+    cache->whole_size = stamp->resolution_ns == SECOND_NS && text.size <= STAMP_WHOLE_SIZE ? (unsigned)text.size : 0;
+    memcpy(cache->whole_text, text.bytes, cache->whole_size);
+    cache->whole = *stamp;
     return true;
 }
 
@@ -204,24 +208,28 @@ static bool read_exponent(struct slice *text, int *exponent)
 /* Moves the text behind it.  Digits behind the point that 64 bits have no room for are cut off. */
 static bool read_decimal(struct slice *text, struct decimal *number)
 {
-    *number = (struct decimal){0, 0, false};
+    uint64_t digits = 0;
     size_t at = 0;
-    bool full = false;
+    int places = 0;
+    bool point = false, full = false;
     for (; at < text->size; at++) {
-        const char c = text->bytes[at];
-        if (c == '.' && !number->point && at > 0) number->point = true;
-        else if (!is_digit(c)) break;
-        else if (number->digits <= (UINT64_MAX - (uint64_t)(c - '0')) / 10 && !full) {
-            number->digits = number->digits * 10 + (uint64_t)(c - '0');
-            number->places += number->point;
-        } else if (number->point) full = true;
-        else return false;
+        const unsigned digit = (unsigned char)text->bytes[at] - (unsigned)'0';
+        if (digit > 9) {
+            if (text->bytes[at] != '.' || point || at == 0) break;
+            point = true;
+        } else if (at >= DIGITS_SAFE && (full || digits > (UINT64_MAX - digit) / 10)) {
+            if (!point) return false;
+            full = true;
+        } else {
+            digits = digits * 10 + digit;
+            places += point;
+        }
     }
     if (at == 0 || text->bytes[at - 1] == '.') return false;
     *text = slice_from(*text, at);
     int exponent;
     if (!read_exponent(text, &exponent)) return false;
-    number->places -= exponent;
+    *number = (struct decimal){digits, places - exponent, point};
     return true;
 }
 
@@ -267,6 +275,11 @@ static bool read_count(struct slice text, enum stamp_unit unit, struct stamp *st
 
 bool stamp_read(struct stamp_cache *cache, struct slice text, enum stamp_unit unit, struct stamp *stamp)
 {
+    if (cache->whole_size != 0 && text.size == cache->whole_size &&
+        slice_is_same(text.bytes, cache->whole_text, text.size)) {
+        *stamp = cache->whole;
+        return true;
+    }
     if (text.size >= ISO_SIZE && (text.bytes[2] == '/' || text.bytes[4] == '-'))
         return read_calendar(cache, text, stamp);
     return read_count(text, unit, stamp);

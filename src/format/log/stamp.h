@@ -10,7 +10,7 @@
 
 #include "format/slice.h"
 
-enum { STAMP_SECOND_SIZE = 20 };
+enum { STAMP_SECOND_SIZE = 20, STAMP_WHOLE_SIZE = 28 };
 
 /* What a bare number counts.  Any: by its size, see stamp.c. */
 enum stamp_unit { STAMP_ANY, STAMP_SECONDS, STAMP_MILLISECONDS, STAMP_MICROSECONDS, STAMP_NANOSECONDS };
@@ -20,8 +20,11 @@ struct stamp {
     uint64_t resolution_ns; /* what the last digit shown is worth: 10^9 to 1 */
 };
 
-/* The last second that was read.  Zeroed: none. */
+/* The last second that was read, and where it was all of a stamp but the zone, that stamp.  Zeroed: none. */
 struct stamp_cache {
+    struct stamp whole;
+    char whole_text[STAMP_WHOLE_SIZE];
+    unsigned whole_size; /* 0: none */
     char text[STAMP_SECOND_SIZE];
     unsigned size;
     bool leap;

@@ -33,6 +33,7 @@ enum {
     MICRO_CELL = 16,     /* bytes of a cell before its words */
     MICRO_WORDS_MAX = 7, /* of a cell */
     MICRO_BYTES_MAX = MICRO_HEAD + WEIR_LIMITS_MAX * (MICRO_CELL + 8 * MICRO_WORDS_MAX),
+    MICRO_ALONE = MICRO_HEAD + MICRO_CELL + 2 * 8, /* bytes of a value of one gcra limit without leases */
     MICRO_LOG_MAX = 100000, /* permits of the sliding-logs of a text: so entries, and what may move as they get room */
     MICRO_LOG_REACH = 1024, /* newer entries, over which one that is given back is reached; of several logs together */
     MICRO_LOG_STEPS = 1280, /* entries of a log that a verb looks at and writes one by one, at most */
@@ -165,6 +166,13 @@ size_t micro_log_make(const uint64_t time[], const uint64_t sum[], unsigned coun
 /* log: one for each limit that is a sliding-log, at its index; others are not looked at.  May be NULL without any. */
 void micro_take(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
                 struct micro_answer *);
+/* The question that is asked most, from the bytes of its value: one gcra limit that is alone at its key (alone.c). */
+bool micro_may_be_alone(const struct micro_plan *, const struct micro_ask *);
+/* Of such a question: the answer of micro_take, and if that has `changed` anything, the MICRO_ALONE bytes of the next
+   value in `after`, which may be `bytes`.  size 0: there is no value.  false: this value is for micro_take. */
+bool micro_take_alone(const struct micro_plan *, const struct micro_ask *, const void *bytes, size_t size, void *after,
+                      struct micro_answer *);
+
 /* Takes whatever the balance; never refuses but for MICRO_NONE. */
 void micro_charge(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
                   struct micro_answer *);

@@ -65,4 +65,24 @@ static inline uint64_t share_ceil(uint64_t a, uint64_t b, uint64_t c)
     return add_capped(quotient.whole, quotient.rest != 0);
 }
 
+/* ---- words of a value: 8 bytes, the least first; in one expression, which compilers make one access of ---- */
+
+static inline uint64_t word_read(const unsigned char *bytes)
+{
+    return (uint64_t)bytes[0] | (uint64_t)bytes[1] << 8 | (uint64_t)bytes[2] << 16 | (uint64_t)bytes[3] << 24 |
+           (uint64_t)bytes[4] << 32 | (uint64_t)bytes[5] << 40 | (uint64_t)bytes[6] << 48 | (uint64_t)bytes[7] << 56;
+}
+
+static inline void word_write(unsigned char *bytes, uint64_t word)
+{
+    bytes[0] = (unsigned char)word;
+    bytes[1] = (unsigned char)(word >> 8);
+    bytes[2] = (unsigned char)(word >> 16);
+    bytes[3] = (unsigned char)(word >> 24);
+    bytes[4] = (unsigned char)(word >> 32);
+    bytes[5] = (unsigned char)(word >> 40);
+    bytes[6] = (unsigned char)(word >> 48);
+    bytes[7] = (unsigned char)(word >> 56);
+}
+
 #endif

@@ -20,18 +20,6 @@ enum { MAGIC = 4, VERSION_AT = MAGIC, COUNT_AT, PAD_AT, VERSION_MAX = 31, WORD =
 
 static const char magic[] = "weir";
 
-static uint64_t read_word(const unsigned char *bytes)
-{
-    uint64_t word = 0;
-    for (int i = WORD - 1; i >= 0; i--) word = word << BYTE_BITS | bytes[i];
-    return word;
-}
-
-static void write_word(unsigned char *bytes, uint64_t word)
-{
-    for (int i = 0; i < WORD; i++) bytes[i] = (unsigned char)(word >> (BYTE_BITS * i) & BYTE_MASK);
-}
-
 /* None is always a fresh one. */
 static bool words_fit(uint64_t kind, uint64_t words)
 {
@@ -46,7 +34,7 @@ static bool words_fit(uint64_t kind, uint64_t words)
 static bool read_cell(unsigned format, struct micro_cell *cell, const unsigned char **at, size_t *left, bool alone)
 {
     if (*left < MICRO_CELL) return false;
-    const uint64_t first = read_word(*at), second = read_word(*at + WORD), words = first >> BYTE_BITS & BYTE_MASK;
+    const uint64_t first = word_read(*at), second = word_read(*at + WORD), words = first >> BYTE_BITS & BYTE_MASK;
     *cell = (struct micro_cell){.kind = first & BYTE_MASK, .words = words, .burst = first >> 2 * BYTE_BITS};
     *at += MICRO_CELL;
     *left -= MICRO_CELL;
@@ -58,7 +46,7 @@ static bool read_cell(unsigned format, struct micro_cell *cell, const unsigned c
     if (format != 1) cell->permit = second;
     else if (line) cell->per = second;
     for (uint64_t i = 0; i < words; i++) {
-        cell->word[i] = read_word(*at);
+        cell->word[i] = word_read(*at);
         if (cell->word[i] > WORD_MOST) return false;
         *at += WORD;
         *left -= WORD;
@@ -104,10 +92,10 @@ size_t micro_write(const struct micro_state *state, void *bytes)
     at += MICRO_HEAD;
     for (unsigned i = 0; i < state->count; i++) {
         const struct micro_cell *cell = &state->cell[i];
-        write_word(at, cell->kind | cell->words << BYTE_BITS | cell->burst << 2 * BYTE_BITS);
-        write_word(at + WORD, cell->permit);
+        word_write(at, cell->kind | cell->words << BYTE_BITS | cell->burst << 2 * BYTE_BITS);
+        word_write(at + WORD, cell->permit);
         at += MICRO_CELL;
-        for (uint64_t word = 0; word < cell->words; word++, at += WORD) write_word(at, cell->word[word]);
+        for (uint64_t word = 0; word < cell->words; word++, at += WORD) word_write(at, cell->word[word]);
     }
     return (size_t)(at - (unsigned char *)bytes);
 }

@@ -7,11 +7,13 @@
 
 #include "redis/module/clock.h"
 #include "redis/module/engine_api.h"
+#include "redis/module/propagation.h"
 #include "redis/module/texts.h"
 
 struct module {
     struct engine engine;
     struct clock clock;
+    struct propagation propagation;
     struct texts *texts;
     struct RedisModuleString *until; /* "PXAT", for every value that is told to replicas */
 };

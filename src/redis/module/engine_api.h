@@ -21,12 +21,15 @@ struct RedisModuleString;
 struct RedisModuleKey;
 struct RedisModuleCallReply;
 struct RedisModuleCommand;
+struct RedisModuleServerInfoData;
 
 enum { ENGINE_OK = 0, ENGINE_ERR = 1, ENGINE_INTERFACE = 1 };
 enum { ENGINE_READ = 1 << 0, ENGINE_WRITE = 1 << 1 };
 enum engine_type { ENGINE_EMPTY = 0, ENGINE_STRING = 1, ENGINE_ZSET = 5 };
 enum { ENGINE_REPLY_STRING = 0, ENGINE_REPLY_ARRAY = 3 };
 enum { ENGINE_SIGNALS_BY_HAND = 1 << 1 };
+enum { ENGINE_HAS_CLUSTER = 1 << 5, ENGINE_HAS_AOF = 1 << 6 }; /* of GetContextFlags */
+enum { ENGINE_ROLE_CHANGED = 0, ENGINE_FORKED = 13, ENGINE_EVENT_VERSION = 1 };
 enum { ENGINE_VERSION_7 = 7 << 16 }; /* as GetServerVersion has it: major, minor, patch */
 
 /* Of a key in a command. */
@@ -80,7 +83,12 @@ struct engine_command_info {
     const void *arguments;
 };
 
+struct engine_event {
+    uint64_t id, version;
+};
+
 typedef int engine_command(struct RedisModuleCtx *, struct RedisModuleString **argument, int count);
+typedef void engine_on_event(struct RedisModuleCtx *, struct engine_event, uint64_t which, void *);
 
 /* Each is called RedisModule_ and its name here.  Without one of them loading fails, but for those that may be NULL. */
 struct engine {
@@ -116,6 +124,12 @@ struct engine {
     int (*signal_modified_key)(struct RedisModuleCtx *, struct RedisModuleString *name);
     /* other commands */
     int (*replicate)(struct RedisModuleCtx *, const char *command, const char *format, ...);
+    int (*replicate_verbatim)(struct RedisModuleCtx *);
+    int (*get_context_flags)(struct RedisModuleCtx *);
+    int (*subscribe_to_server_event)(struct RedisModuleCtx *, struct engine_event, engine_on_event *);
+    struct RedisModuleServerInfoData *(*get_server_info)(struct RedisModuleCtx *, const char *section);
+    unsigned long long (*server_info_get_field_unsigned)(struct RedisModuleServerInfoData *, const char *field, int *);
+    void (*free_server_info)(struct RedisModuleCtx *, struct RedisModuleServerInfoData *);
     struct RedisModuleCallReply *(*call)(struct RedisModuleCtx *, const char *command, const char *format, ...);
     void (*free_call_reply)(struct RedisModuleCallReply *);
     int (*call_reply_type)(struct RedisModuleCallReply *);

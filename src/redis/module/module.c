@@ -126,6 +126,12 @@ static bool add(const struct engine *engine, struct RedisModuleCtx *context, con
 
 /* ---- loading ---- */
 
+static void on_event(struct RedisModuleCtx *context, struct engine_event event, uint64_t which, void *data)
+{
+    (void)context, (void)event, (void)which, (void)data;
+    propagation_ask_again(&loaded.propagation);
+}
+
 static bool is_word(const struct engine *engine, const struct RedisModuleString *argument, const char *word)
 {
     size_t size;
@@ -178,6 +184,7 @@ int RedisModule_OnLoad(struct RedisModuleCtx *context, struct RedisModuleString 
     loaded.until = engine->create_string(NULL, "PXAT", strlen("PXAT"));
     if (loaded.texts == NULL || loaded.until == NULL) return fail(engine, context, "no memory");
     engine->set_module_options(context, ENGINE_SIGNALS_BY_HAND);
+    if (!propagation_open(engine, context, on_event)) return fail(engine, context, "it does not tell of its events");
     if (!add_all(engine, context, test_clock))
         return fail(engine, context, "a command of the same name is there already; is redis-cell loaded?");
     return ENGINE_OK;

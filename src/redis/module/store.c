@@ -102,13 +102,20 @@ static bool read_old_log(struct store *store, unsigned at)
     return read_value(store, at, store->old[at], store->old_size[at]);
 }
 
+/* Returns the type of what is there. */
+static int open_key(struct store *store, unsigned at, bool only_reads)
+{
+    const struct engine *engine = store->call->engine;
+    const int mode = only_reads ? ENGINE_READ : ENGINE_READ | ENGINE_WRITE;
+    if (store->key[at] == NULL) store->key[at] = engine->open_key(store->call->context, store->question->key[at], mode);
+    return store->key[at] != NULL ? engine->key_type(store->key[at]) : ENGINE_EMPTY;
+}
+
 static bool read_key(struct store *store, unsigned at, bool only_reads)
 {
     const struct engine *engine = store->call->engine;
     size_t size = 0;
-    store->key[at] = engine->open_key(store->call->context, store->question->key[at],
-                                      only_reads ? ENGINE_READ : ENGINE_READ | ENGINE_WRITE);
-    const int type = store->key[at] != NULL ? engine->key_type(store->key[at]) : ENGINE_EMPTY;
+    const int type = open_key(store, at, only_reads);
     if (type == ENGINE_EMPTY) return true;
     if (type == ENGINE_ZSET) return read_old_log(store, at);
     if (type != ENGINE_STRING) return refuse_foreign(store, at);
@@ -122,8 +129,8 @@ static void begin(struct store *store, const struct call *call, const struct que
     store->call = call;
     store->question = question;
     store->state.count = 0;
+    for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) store->key[i] = NULL;
     for (unsigned i = 0; i < question->keys; i++) {
-        store->key[i] = NULL;
         store->old_size[i] = 0;
         store->log[i] = (struct micro_log){.ring = NULL};
     }
@@ -131,13 +138,18 @@ static void begin(struct store *store, const struct call *call, const struct que
     for (unsigned i = 0; i < question->keys; i++) store->state.cell[i] = (struct micro_cell){.kind = MICRO_KINDS};
 }
 
-bool store_open(struct store *store, const struct call *call, const struct question *question, bool only_reads)
+static bool read_keys(struct store *store, bool only_reads)
 {
-    begin(store, call, question);
-    for (unsigned i = 0; i < question->keys; i++) {
+    for (unsigned i = 0; i < store->question->keys; i++) {
         if (!read_key(store, i, only_reads)) return false;
     }
     return true;
+}
+
+bool store_open(struct store *store, const struct call *call, const struct question *question, bool only_reads)
+{
+    begin(store, call, question);
+    return read_keys(store, only_reads);
 }
 
 /* ---- writing ---- */
@@ -152,37 +164,33 @@ static bool begins_with(const struct store *store, unsigned at, const char *byte
     return (there == size || (there > size && store->log[at].ring != NULL)) && memcmp(old, bytes, size) == 0;
 }
 
-/* A new value and what replicas are told are one and the same object: that saves an allocation, and a copy. */
-static struct RedisModuleString *write_anew(const struct store *store, unsigned at, const char *bytes, size_t size)
-{
-    const struct engine *engine = store->call->engine;
-    struct RedisModuleString *value = engine->create_string(NULL, bytes, size);
-    engine->string_set(store->key[at], value);
-    return value;
-}
-
-static struct RedisModuleString *write_over(const struct store *store, unsigned at, const char *bytes, size_t size)
+/* Where the value is to be, of this size; NULL: there is no string yet. */
+static char *place_of(const struct store *store, unsigned at, size_t size)
 {
     const struct engine *engine = store->call->engine;
     size_t there = 0;
+    if (engine->key_type(store->key[at]) == ENGINE_EMPTY) return NULL;
     if (engine->value_length(store->key[at]) != size) engine->string_truncate(store->key[at], size);
-    memcpy(engine->string_dma(store->key[at], &there, ENGINE_WRITE), bytes, size);
-    return engine->create_string(NULL, bytes, size);
+    return engine->string_dma(store->key[at], &there, ENGINE_WRITE);
 }
 
-static void write_string(struct store *store, unsigned at, const char *bytes, size_t size, uint64_t idle_us)
+/* A new value and what replicas are told are one and the same object: that saves an allocation, and a copy. */
+static void write_string(const struct store *store, unsigned at, char *place, const void *bytes, size_t size,
+                         uint64_t idle_us)
 {
-    const struct engine *engine = store->call->engine;
-    struct RedisModuleString *name = store->question->key[at];
-    char until[CALL_DIGITS_MAX];
-    const uint64_t until_ms = call_ms_up(idle_us);
-    const bool anew = engine->key_type(store->key[at]) == ENGINE_EMPTY;
-    struct RedisModuleString *value = (anew ? write_anew : write_over)(store, at, bytes, size);
-    engine->set_abs_expire(store->key[at], (long long)until_ms);
-    engine->replicate(store->call->context, "SET", "sssb", name, value, store->call->module->until, until,
-                      call_digits(until_ms, until));
-    engine->free_string(NULL, value);
-    engine->signal_modified_key(store->call->context, name);
+    const struct call *call = store->call;
+    const struct engine *engine = call->engine;
+    const bool is_told = propagation_goes(&call->module->propagation, engine, call->context);
+    const long long until_ms = (long long)call_ms_up(idle_us);
+    struct RedisModuleString *name = store->question->key[at], *value = NULL;
+    if (place == NULL || is_told) value = engine->create_string(NULL, bytes, size);
+    if (place == NULL) engine->string_set(store->key[at], value);
+    else memcpy(place, bytes, size);
+    engine->set_abs_expire(store->key[at], until_ms);
+    if (is_told) engine->replicate(call->context, "SET", "sssl", name, value, call->module->until, until_ms);
+    else engine->replicate_verbatim(call->context);
+    if (value != NULL) engine->free_string(NULL, value);
+    engine->signal_modified_key(call->context, name);
 }
 
 static void write_range(const struct store *store, unsigned at, const char *bytes, const struct micro_range *range)
@@ -243,7 +251,7 @@ static void write_whole(struct store *store, unsigned at, struct micro_state *st
     } else {
         size = micro_write(state, bytes);
     }
-    write_string(store, at, bytes, size, idle_us);
+    write_string(store, at, place_of(store, at, size), bytes, size, idle_us);
 }
 
 static void write_part(struct store *store, unsigned at, uint64_t idle_us)
@@ -264,4 +272,35 @@ void store_write(struct store *store, uint64_t idle_us)
     if (question->keys == 1) write_whole(store, 0, &store->state, idle_us);
     for (unsigned i = 0; i < question->keys && question->keys != 1; i++) write_part(store, i, idle_us);
     store_close(store);
+}
+
+/* ---- the question that is asked most, in place ---- */
+
+/* false: it is another one. */
+static bool take_alone(struct store *store, struct micro_answer *given)
+{
+    const struct question *question = store->question;
+    char *bytes = NULL, after[MICRO_ALONE];
+    size_t size = 0;
+    if (question->keys != 1 || !micro_may_be_alone(question->plan, &question->ask)) return false;
+    const int type = open_key(store, 0, false);
+    if (type == ENGINE_STRING) bytes = store->call->engine->string_dma(store->key[0], &size, ENGINE_WRITE);
+    if (type != ENGINE_EMPTY && size == 0) return false;
+    if (!micro_take_alone(question->plan, &question->ask, bytes, size, after, given)) return false;
+    if (given->changed) write_string(store, 0, bytes, after, sizeof after, given->idle);
+    store_close(store);
+    return true;
+}
+
+bool store_take(const struct call *call, struct question *question, struct micro_answer *given)
+{
+    struct store store;
+    question->ask.now = clock_read(&call->module->clock, call->engine);
+    begin(&store, call, question);
+    if (take_alone(&store, given)) return true;
+    if (!read_keys(&store, question->ask.peek)) return false;
+    micro_take(question->plan, &store.state, store.log, &question->ask, given);
+    if (given->changed && !question->ask.peek) store_write(&store, given->idle);
+    else store_close(&store);
+    return true;
 }

@@ -18,6 +18,9 @@ struct store {
     unsigned char old[WEIR_LIMITS_MAX][STAMPS_BYTES];
 };
 
+/* Takes, writes and closes; the question is told the time.  false: refused. */
+bool store_take(const struct call *, struct question *, struct micro_answer *);
+
 /* false: refused, and nothing is open. */
 bool store_open(struct store *, const struct call *, const struct question *, bool only_reads);
 /* Writes what has changed, and tells replicas; then closes. */

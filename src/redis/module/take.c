@@ -94,14 +94,8 @@ static bool read_take(const struct call *call, struct question *question)
 void take_run(const struct call *call)
 {
     struct question question;
-    struct store store;
     struct micro_answer given;
-    if (!read_take(call, &question) || !store_open(&store, call, &question, question.ask.peek)) return;
-    question.ask.now = clock_read(&call->module->clock, call->engine);
-    micro_take(question.plan, &store.state, store.log, &question.ask, &given);
-    if (given.changed && !question.ask.peek) store_write(&store, given.idle);
-    else store_close(&store);
-    answer(call, &question, &given, true);
+    if (read_take(call, &question) && store_take(call, &question, &given)) answer(call, &question, &given, true);
 }
 
 /* ---- WEIR.CHARGE ---- */

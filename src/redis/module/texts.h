@@ -10,7 +10,7 @@
 
 #include "plan/throttle.h"
 #include "redis/micro/micro.h"
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { TEXT_MAX = 1024 }; /* bytes of a text */
 

@@ -60,16 +60,10 @@ void throttle_run(const struct call *call)
 {
     int64_t number[THROTTLE_ARGUMENTS] = {0};
     struct question question;
-    struct store store;
     struct micro_answer given;
     if (!read_throttle(call, &question, number)) return;
     question.ask.cost[0] = (uint64_t)number[THROTTLE_QUANTITY];
     question.ask.peek = number[THROTTLE_QUANTITY] == 0;
     question.ask.wait = 0;
-    if (!store_open(&store, call, &question, question.ask.peek)) return;
-    question.ask.now = clock_read(&call->module->clock, call->engine);
-    micro_take(question.plan, &store.state, store.log, &question.ask, &given);
-    if (given.changed && !question.ask.peek) store_write(&store, given.idle);
-    else store_close(&store);
-    answer(call, (uint64_t)number[THROTTLE_MAX_BURST] + 1, &given);
+    if (store_take(call, &question, &given)) answer(call, (uint64_t)number[THROTTLE_MAX_BURST] + 1, &given);
 }

@@ -8,7 +8,7 @@
 
 #include "plan/amount.h"
 #include "serve/config/parts.h"
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { SHOWN_MAX = 60, NEAR_MAX = 24, NEAR_EDITS = 2 };
 

@@ -42,6 +42,7 @@ bool fields_of_query(struct exchange *exchange, struct fields *fields)
 static bool is_type(struct slice value, const char *type)
 {
     size_t size = 0;
+    if (slice_is(value, slice_of(type))) return true; /* as nearly all write it */
     while (size < value.size && value.bytes[size] != ';' && value.bytes[size] != ' ') size++;
     return slice_is_alike((struct slice){value.bytes, size}, slice_of(type));
 }

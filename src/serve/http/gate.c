@@ -81,13 +81,21 @@ static struct slice host_alone(struct slice host)
     return host;
 }
 
+static bool is_digits_and_dots(struct slice host)
+{
+    for (size_t i = 0; i < host.size; i++) {
+        if (host.bytes[i] != '.' && (unsigned char)(host.bytes[i] - '0') > 9) return false;
+    }
+    return host.size != 0;
+}
+
 /* A name of digits and dots alone is an address for every browser. */
 static bool is_address(struct slice host)
 {
     if (host.size > 2 && host.bytes[0] == '[' && host.bytes[host.size - 1] == ']') {
         return all_of((struct slice){host.bytes + 1, host.size - 2}, "0123456789abcdefABCDEF:.");
     }
-    return all_of(host, "0123456789.");
+    return is_digits_and_dots(host);
 }
 
 static bool is_allowed(const struct service *service, struct slice host)

@@ -39,7 +39,10 @@ static const char *verdict_of(const weir_decision *decision, bool allowed)
 static bool is_text(struct slice slice)
 {
     size_t at = 0;
-    for (size_t size = 1; size != 0 && at < slice.size; at += size) size = slice_character(slice_from(slice, at));
+    for (size_t size = 1; size != 0 && at < slice.size; at += size) {
+        at += slice_plain(slice_from(slice, at));
+        size = at < slice.size ? slice_character(slice_from(slice, at)) : 0;
+    }
     return at == slice.size;
 }
 

@@ -20,7 +20,7 @@
 #include "format/address_text.h"
 #include "host/map.h"
 #include "share/atomic.h"
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 /* ---- an index: which of so many has this key ---- */
 

@@ -63,10 +63,32 @@ static void ask(struct batch *batch, struct call *call, uint64_t limit, uint64_t
     batch_take(batch, call, NULL, 0);
 }
 
+/* All behind the key. */
+static struct slice said_of(const struct resp_command *command)
+{
+    const struct slice *key = &command->argument[THROTTLE_KEY], *last = &command->argument[command->count - 1];
+    return slice_between(key->bytes + key->size, last->bytes + last->size);
+}
+
+/* false: it has been refused. */
+static bool read_terms(struct batch *batch, struct session *session, const struct resp_command *command,
+                       int64_t number[THROTTLE_ARGUMENTS], struct policy_verdict *under)
+{
+    weir_error error;
+    const bool has_key = command->count > THROTTLE_KEY;
+    if (has_key && plans_throttle_again(batch, said_of(command), number, under)) return true;
+    if (!read_numbers(batch, session, command, number)) return false;
+    if (!plans_throttle(batch, &number[THROTTLE_MAX_BURST], under, &error)) {
+        resp_refuse(batch, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);
+        return false;
+    }
+    plans_throttle_keep(batch, said_of(command), number);
+    return true;
+}
+
 void resp_throttle(struct batch *batch, struct session *session, const struct resp_command *command)
 {
     int64_t number[THROTTLE_ARGUMENTS];
-    weir_error error;
     char problem[200];
     struct call *call = batch_call(batch, session, answer);
     if (batch->access.texts != ACCESS_TEXTS_ON) {
@@ -74,11 +96,7 @@ void resp_throttle(struct batch *batch, struct session *session, const struct re
                     access_no_texts(&batch->access));
         return;
     }
-    if (!read_numbers(batch, session, command, number)) return;
-    if (!plans_throttle(batch, &number[THROTTLE_MAX_BURST], &call->under, &error)) {
-        resp_refuse(batch, session, "ERR no limit can be made of these max_burst, count and period: %s", error.message);
-        return;
-    }
+    if (!read_terms(batch, session, command, number, &call->under)) return;
     if (!batch_key(batch, command->argument[THROTTLE_KEY], call, problem)) {
         resp_refuse(batch, session, "ERR %s", problem);
         return;

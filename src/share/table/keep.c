@@ -19,10 +19,12 @@ static struct table_slot *find_unmarked(const struct table_homes *homes, uint64_
     return look.slot[own];
 }
 
-/* The newest area together with the key's part, an earlier area alone. */
-static struct table_homes homes_in(const struct table *table, unsigned area, const struct table_part *part)
+/* The key's own area together with its part, an earlier area alone. */
+static struct table_homes homes_in(const struct table *table, unsigned area, uint64_t hash,
+                                   const struct table_part *part)
 {
-    return area + 1 == table->count ? table_homes_of(table, part) : table_one_home(&table->area[area]);
+    const bool own = area == table_home(table, table_tag(hash));
+    return own ? table_homes_of(table, hash, part) : table_one_home(&table->area[area]);
 }
 
 /* True if a call waits behind it: its start is fixed, and a newcomer must not get the same one. */
@@ -44,12 +46,12 @@ static uint64_t undrained(const struct table_slip *slip)
 void table_give_back(struct table *table, const struct table_slip *slip)
 {
     const uint64_t back = undrained(slip), hash = slip->hash, now = slip->now;
-    unsigned area = table->count - 1;
+    unsigned area = table_home(table, table_tag(hash));
     for (unsigned attempt = 0; back != 0 && attempt < TABLE_ATTEMPTS_MAX; attempt++) {
         uint64_t time = 0;
-        const struct table_homes homes = homes_in(table, area, slip->part);
+        const struct table_homes homes = homes_in(table, area, hash, slip->part);
         struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
-        if (slot == NULL && area == table->first) return;
+        if (slot == NULL && area <= table->first) return;
         if (slot == NULL) {
             area--;
             continue;
@@ -62,10 +64,11 @@ void table_give_back(struct table *table, const struct table_slip *slip)
 
 void table_forget(struct table *table, const struct table_part *part, uint64_t hash, uint64_t now)
 {
-    unsigned area = table->first;
-    for (unsigned attempt = 0; area < table->count && attempt < TABLE_ATTEMPTS_MAX; attempt++) {
+    const unsigned own = table_home(table, table_tag(hash));
+    unsigned area = (unsigned)least(table->first, own);
+    for (unsigned attempt = 0; area <= own && attempt < TABLE_ATTEMPTS_MAX; attempt++) {
         uint64_t time = 0;
-        const struct table_homes homes = homes_in(table, area, part);
+        const struct table_homes homes = homes_in(table, area, hash, part);
         struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
         if (slot == NULL) area++;
         else atom_swap(&slot->time, &time, table_next_lap(table_fresh_time(time, now)));
@@ -120,4 +123,19 @@ uint64_t table_live(const struct table_area *area, uint64_t now)
         live += (uint64_t)table_owned(owner, time) & (table_ahead_of(owner, time, now) != 0);
     }
     return live;
+}
+
+uint64_t table_strangers(const struct table *table, unsigned number, uint64_t now)
+{
+    const struct table_area *area = &table->area[number];
+    const struct table_slot *slot = area->bucket[0].slot, *const end = slot + 2 * area->half * TABLE_SLOTS;
+    uint64_t strangers = 0;
+    for (; slot < end; slot++) {
+        const uint64_t owner = atom_load_acquire(&slot->owner);
+        const uint64_t time = atom_load_acquire(&slot->time);
+        const bool live = table_ahead_of(owner, time, now) != 0, own = table_owned(owner, time);
+        strangers += live && ((time & TABLE_DISPLACED_BIT) != 0 ||
+                              (own && table_home(table, owner >> TABLE_TAG_SHIFT) != number));
+    }
+    return strangers;
 }

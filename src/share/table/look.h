@@ -33,11 +33,11 @@ static inline bool table_part_is_in_use(const struct table_part *part)
     return part != NULL && atom_load_full(part->in_use) != 0;
 }
 
-/* The places for a key: the newest area and its part. */
-static inline struct table_homes table_homes_of(const struct table *table, const struct table_part *part)
+/* The places for a key: its area and its part. */
+static inline struct table_homes table_homes_of(const struct table *table, uint64_t hash, const struct table_part *part)
 {
     const bool both = table_part_is_in_use(part);
-    return (struct table_homes){{&table->area[table->count - 1], both ? &part->area : NULL}, both ? TABLE_HOMES : 1};
+    return (struct table_homes){{table_area_of(table, hash), both ? &part->area : NULL}, both ? TABLE_HOMES : 1};
 }
 
 static inline struct table_homes table_one_home(const struct table_area *area)
@@ -56,6 +56,16 @@ static inline struct table_bucket *table_bucket_of(const struct table_area *area
 {
     return &area->bucket[choice == 0 ? table_first_choice(area, hash) : table_second_choice(area, hash)];
 }
+
+/* ---- area.c ---- */
+
+/* The key of this tag was found in this bucket: the other one that it may be in. */
+struct table_bucket *table_other_bucket(const struct table_area *area, const struct table_bucket *bucket, uint64_t tag);
+
+/* The same for a key that has another area now: its bucket there, by its choice.  NULL: unknown.  The tag has the lower
+   bits of what chooses the bucket, and the place the upper ones: all of them, from 2^16 buckets on. */
+struct table_bucket *table_bucket_at_home(const struct table_area *home, const struct table_area *area,
+                                          const struct table_bucket *bucket, uint64_t tag, int choice);
 
 /* Counted through all homes. */
 static inline struct table_bucket *table_bucket_in(const struct table_homes *homes, uint64_t hash, int bucket)

@@ -70,8 +70,14 @@ enum {
 };
 
 /* The content of an area is part of the format: the words of a slot, and for wide slots struct rule, the words of each
-   algorithm and the hash of a key.  The next version of any kind is 4, so that a number has one meaning. */
-enum { VERSION_SLOTS = 1, VERSION_WIDE = 2 /* 1: with space for 16 plans */, VERSION_PARTS = 3 };
+   algorithm and the hash of a key.  The next version of any kind is 5, so that a number has one meaning. */
+enum {
+    VERSION_SLOTS = 1, /* grows in place */
+    VERSION_WIDE = 2,  /* 1: with space for 16 plans */
+    VERSION_PARTS = 3,
+    VERSION_BESIDE = 4, /* 16-byte slots that grow beside */
+    VERSIONS = 4
+};
 enum { WHEN_FULL_MAX = 3, REGION_UNIT_MAX = 63, SLOT_BYTES = 16, WORD_BYTES = 8, SLOT_ALIGN = 8 };
 
 #define REGION_SECOND_NS UINT64_C(1000000000)
@@ -142,18 +148,25 @@ static bool read_record(const void *memory, unsigned word, uint64_t words[], uns
 
 /* ---- what is written once ---- */
 
+/* How it grows is said by the version alone, and a changed version is noticed. */
+static uint64_t once_salt(const struct region_shape *shape)
+{
+    return shape->beside ? WORD_ONCE << 1 : WORD_ONCE;
+}
+
 static void write_shape(void *memory, const struct region_shape *shape)
 {
     const uint64_t words[ONCE_WORDS] = {(uint64_t)shape->kind << 32 | (uint32_t)shape->unit,
                                         (uint64_t)shape->when_full << 32 | shape->slot_bytes, shape->secret.word[0],
                                         shape->secret.word[1]};
-    write_record(memory, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE);
+    write_record(memory, WORD_ONCE, words, ONCE_WORDS, once_salt(shape));
 }
 
+/* shape->beside is known. */
 static bool read_shape(const void *memory, struct region_shape *shape)
 {
     uint64_t words[ONCE_WORDS];
-    if (!read_record(memory, WORD_ONCE, words, ONCE_WORDS, WORD_ONCE)) return false;
+    if (!read_record(memory, WORD_ONCE, words, ONCE_WORDS, once_salt(shape))) return false;
     const uint64_t kind = words[0] >> 32;
     const uint32_t unit = (uint32_t)words[0] + REGION_UNIT_MAX;
     if (kind < REGION_SLOTS || kind > REGION_PARTS || unit > 2 * REGION_UNIT_MAX) return false;
@@ -362,23 +375,29 @@ void region_keep_time(void *memory, const struct region_times *times)
 
 /* ---- the whole page ---- */
 
-static uint64_t format_of(enum region_kind kind)
+static uint64_t format_of(const struct region_shape *shape)
 {
-    const uint64_t version = kind == REGION_WIDE ? VERSION_WIDE : kind == REGION_PARTS ? VERSION_PARTS : VERSION_SLOTS;
+    const uint64_t version = shape->kind == REGION_WIDE    ? VERSION_WIDE
+                             : shape->kind == REGION_PARTS ? VERSION_PARTS
+                             : shape->beside               ? VERSION_BESIDE
+                                                           : VERSION_SLOTS;
     return UINT64_C(0x01020304) << 32 | (uint64_t)sizeof(void *) << 16 | version;
 }
 
 struct region_format region_read_format(const void *memory)
 {
-    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), known = format_of(REGION_SLOTS);
+    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)),
+                   known = format_of(&(struct region_shape){.kind = REGION_SLOTS});
     struct region_format told = {.other_order = format >> 32 != known >> 32};
-    struct region_shape shape;
+    struct region_shape shape = {.beside = false}, beside = {.beside = true};
     told.other_words = !told.other_order && (format >> 16 & UINT16_MAX) != (known >> 16 & UINT16_MAX);
     if (told.other_order || told.other_words) return told;
     told.version = (unsigned)(format & UINT16_MAX);
-    if (!read_shape(memory, &shape)) return told;
+    if (read_shape(memory, &beside)) shape = beside;
+    else if (!read_shape(memory, &shape)) return told;
     told.kind = shape.kind;
-    told.reads = (unsigned)(format_of(shape.kind) & UINT16_MAX);
+    shape.beside = true;
+    told.reads = (unsigned)(format_of(&shape) & UINT16_MAX);
     return told;
 }
 
@@ -387,7 +406,7 @@ void region_make(void *memory, const struct region_shape *shape, uint64_t area_b
     const struct region_area area = {REGION_PAGE, area_bytes};
     const struct boot boot = boot_from(times, 1, sane_ns(times->monotonic_ns));
     atom_store_release(region_word(memory, WORD_MAGIC), magic_of(making));
-    atom_store_release(region_word(memory, WORD_FORMAT), format_of(shape->kind));
+    atom_store_release(region_word(memory, WORD_FORMAT), format_of(shape));
     write_shape(memory, shape);
     write_area(memory, 0, &area);
     write_boot(memory, &boot);
@@ -420,11 +439,12 @@ enum region_answer region_read(const void *memory, uint64_t size, struct region_
     struct boot boot;
     const enum region_answer magic = read_magic(memory, size);
     if (magic != REGION_SOUND) return magic;
-    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT));
-    if (format != format_of(REGION_SLOTS) && format != format_of(REGION_WIDE) && format != format_of(REGION_PARTS))
-        return REGION_VERSION;
+    const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), version = format & UINT16_MAX;
+    copy.shape.kind = REGION_SLOTS;
+    if ((format ^ format_of(&copy.shape)) > UINT16_MAX || version == 0 || version > VERSIONS) return REGION_VERSION;
+    copy.shape.beside = version == VERSION_BESIDE;
     if (!read_shape(memory, &copy.shape)) return REGION_DAMAGED;
-    if (format != format_of(copy.shape.kind)) return REGION_VERSION;
+    if (format != format_of(&copy.shape)) return REGION_VERSION;
     if (!read_areas(memory, size, &copy)) return REGION_DAMAGED;
     if (!read_boot(memory, &boot)) return REGION_DAMAGED;
     *view = copy;
@@ -442,8 +462,8 @@ enum region_answer region_read_more(const void *memory, uint64_t size, struct re
     struct region_view copy;
     const enum region_answer answer = region_read(memory, size, &copy);
     if (answer != REGION_SOUND) return answer;
-    if (copy.shape.kind != view->shape.kind || !region_same_shape(&copy.shape, &view->shape) ||
-        copy.areas < view->areas)
+    if (copy.shape.kind != view->shape.kind || copy.shape.beside != view->shape.beside ||
+        !region_same_shape(&copy.shape, &view->shape) || copy.areas < view->areas)
         return REGION_DAMAGED;
     if (memcmp(copy.area, view->area, view->areas * sizeof *copy.area) != 0) return REGION_DAMAGED;
     *view = copy;

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "share/atomic.h"
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { REGION_PAGE = 4096, REGION_AREAS_MAX = 8, REGION_BOOT_BYTES = 16 };
 
@@ -24,6 +24,7 @@ struct region_shape {
     uint32_t when_full;  /* an enum table_when_full */
     uint32_t slot_bytes; /* 16, or for a wide slot a multiple of 8, at least 16, at most the size of an area */
     struct secret secret;
+    bool beside; /* REGION_SLOTS: further areas are beside the others (table.c), not in place of them */
 };
 
 /* The place of one area: bytes from the start of the memory, whole pages. */
@@ -57,7 +58,7 @@ enum region_answer {
    the first page; area_bytes are whole pages. */
 void region_make(void *memory, const struct region_shape *shape, uint64_t area_bytes, const struct region_times *times);
 
-/* True if the two have the same properties except for the kind. */
+/* True if the two have the same properties except for the kind and how they grow. */
 bool region_same_shape(const struct region_shape *a, const struct region_shape *b);
 
 /* Writes and reads a few words with their check.  The salt identifies the record, so that no record is valid in another

@@ -62,13 +62,17 @@
    lower a time after.  So before a marked slot is committed, the other three times are raised, if only by one unit,
    which makes that thread's swap fail; and to at least the debt of the displaced key.
 
-   Areas: a table grows by another, larger area behind the last.  A key that has no slot in the newest area starts with
-   the debt of its slot in an earlier area, and that slot is freed only when the new one is committed.  Earlier areas
-   are read from the oldest on, since keys move that way, and before the newest area is read for the last time, so a
-   thread that finds the old slot gone finds the new one.  A thread that has not noticed the new area goes on charging
+   Areas: a table grows by another area behind the last (area.c: which keys get it).  A key that has no slot in its area
+   starts with the debt of its slot in an earlier area, and that slot is freed only when the new one is committed.
+   Earlier areas are read from the oldest on, since keys move that way, and before its own is read for the last time, so
+   a thread that finds the old slot gone finds the new one.  A thread that has not noticed the new area goes on charging
    the old one.  So after every charge it reads the number of areas, and if there are more than it knows of, the call is
    not admitted.  Its swap and then that read, against the new number and then the other thread's read of the old slot:
    this needs one total order of all four (the calls named full; the other thread's is the fence after its claim).
+
+   A stranger, a key that was not called since it got another area, gives way to a newcomer: it is shifted to its own
+   area, as above but for the commit.  It may be there already, committed by a thread that died before it freed the old
+   slot, or in a part that only its calls know; so the copy stays tentative until its next call settles it.
 
    Parts: a limit may have an area of its own besides, its part, which other limits' keys do not fill.  A key may then
    be in any of sixteen slots, and everything works as with eight: a new key goes to the newest area if there is room,
@@ -240,12 +244,12 @@ static void look_back(const struct table_call *call, unsigned area, struct past 
     past->owed = most(past->owed, most(owed, owed_to_displaced(&look, now)));
 }
 
-/* The debt of this key in all earlier areas, from the oldest on. */
+/* The debt of this key in all areas before its own, from the oldest on. */
 static struct past past_of(const struct table_call *call)
 {
     struct past past = {0};
-    const struct table *table = call->table;
-    for (unsigned i = table->first; i + 1 < table->count; i++) look_back(call, i, &past);
+    const unsigned own = table_home(call->table, call->tag);
+    for (unsigned i = call->table->first; i < own; i++) look_back(call, i, &past);
     return past;
 }
 
@@ -347,18 +351,22 @@ static bool claim_for_call(struct table_call *call, const struct table_look *loo
 
 /* ---- making room ---- */
 
-/* A slot whose key could be in its other bucket, and a slot there. */
+/* A slot whose key could be in another bucket, and a slot there.  moves: that is in its own area, and this is not. */
 struct table_shift {
     int from;
     struct table_slot *to;
     uint64_t owner, time;
+    bool moves;
 };
 
-static struct table_bucket *other_bucket(const struct table_area *area, const struct table_bucket *bucket, uint64_t tag)
+/* Where else a key of this area may be.  A stranger goes to its own area, by either choice, and never elsewhere in this
+   one: who looks for the last of them (table_strangers) would miss it. */
+static struct table_bucket *bucket_elsewhere(const struct table_call *call, int home, const struct table_bucket *bucket,
+                                             uint64_t tag, int choice)
 {
-    const uint64_t half = area->half, place = (uint64_t)(bucket - area->bucket), stride = table_stride(area, tag);
-    if (place < half) return &area->bucket[place + stride < half ? place + stride + half : place + stride];
-    return &area->bucket[place - half >= stride ? place - half - stride : place - stride];
+    const struct table_area *area = call->homes.area[home], *own = &call->table->area[table_home(call->table, tag)];
+    if (home == 0 && own != area) return table_bucket_at_home(own, area, bucket, tag, choice);
+    return choice == 0 ? table_other_bucket(area, bucket, tag) : NULL;
 }
 
 /* How many slots are idle and not being claimed, one of them in *shift.  None if this key has a slot here already, left
@@ -381,26 +389,31 @@ static int table_room_for(uint64_t tag, struct table_bucket *bucket, uint64_t no
     return room;
 }
 
-/* For a home whose eight slots are all live: the key whose other bucket has most room, but none from a bucket whose
-   times may not be lowered.  Those times were read before this looks for a mark. */
+/* For a home whose eight slots are all live: the key that has most room elsewhere, but none from a bucket whose times
+   may not be lowered.  Those times were read before this looks for a mark. */
 static bool find_shift(const struct table_call *call, const struct table_look *look, int home, struct table_shift *best)
 {
     const struct table_area *area = call->homes.area[home];
     const size_t first = (size_t)home * TABLE_LOOK_SLOTS;
     const uint64_t now = call->question->now, hash = call->question->hash, *owner = look->owner + first;
     struct table_bucket *own[TABLE_CHOICES] = {table_bucket_of(area, hash, 0), table_bucket_of(area, hash, 1)},
-                        *other[TABLE_LOOK_SLOTS];
+                        *other[TABLE_CHOICES * TABLE_LOOK_SLOTS];
     const bool fixed[TABLE_CHOICES] = {table_bucket_holds_displaced(own[0], now),
                                        table_bucket_holds_displaced(own[1], now)};
-    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
-        other[i] = other_bucket(area, own[i / TABLE_SLOTS], owner[i] >> TABLE_TAG_SHIFT);
-        atom_prefetch(other[i]);
+    for (int i = 0; i < TABLE_CHOICES * TABLE_LOOK_SLOTS; i++) {
+        const int slot = i % TABLE_LOOK_SLOTS;
+        other[i] =
+            bucket_elsewhere(call, home, own[slot / TABLE_SLOTS], owner[slot] >> TABLE_TAG_SHIFT, i / TABLE_LOOK_SLOTS);
+        if (other[i] != NULL) atom_prefetch(other[i]);
     }
     int most_room = 0;
-    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
-        if (fixed[i / TABLE_SLOTS] || table_is_tentative(owner[i])) continue;
-        struct table_shift shift = {.from = (int)first + i};
-        const int room = table_room_for(owner[i] >> TABLE_TAG_SHIFT, other[i], now, &shift);
+    for (int i = 0; i < TABLE_CHOICES * TABLE_LOOK_SLOTS; i++) {
+        const int slot = i % TABLE_LOOK_SLOTS;
+        if (fixed[slot / TABLE_SLOTS] || table_is_tentative(owner[slot]) || other[i] == NULL) continue;
+        const bool moves =
+            home == 0 && &call->table->area[table_home(call->table, owner[slot] >> TABLE_TAG_SHIFT)] != area;
+        struct table_shift shift = {.from = (int)first + slot, .moves = moves};
+        const int room = table_room_for(owner[slot] >> TABLE_TAG_SHIFT, other[i], now, &shift);
         if (room <= most_room) continue;
         most_room = room;
         *best = shift;
@@ -433,7 +446,7 @@ static bool shift_key(const struct table_call *call, struct table_look *look, co
     const uint64_t left = table_next_lap(table_fresh_time(*from, now));
     if (!atom_swap(&look->slot[shift->from]->time, from, left)) return false;
     *from = left;
-    atom_swap(&shift->to->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
+    if (!shift->moves) atom_swap(&shift->to->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
     return true;
 }
 
@@ -452,7 +465,7 @@ static void take_into_use(struct table_call *call)
 {
     uint64_t unused = 0;
     atom_swap_full(call->question->part->in_use, &unused, 1);
-    call->homes = table_homes_of(call->table, call->question->part);
+    call->homes = table_homes_of(call->table, call->question->hash, call->question->part);
 }
 
 /* True when the call is answered; false if the key may have a slot now. */
@@ -518,8 +531,17 @@ static bool stands_alone(const struct table_call *call, struct table_look *look,
 static bool knows_all(struct table_call *call)
 {
     atom_fence_full();
-    call->homes = table_homes_of(call->table, call->question->part);
+    call->homes = table_homes_of(call->table, call->question->hash, call->question->part);
     return !outgrown(call->table);
+}
+
+/* The slot of a key that has moved, with the time that was read before this looks for a mark: newcomers owe nothing for
+   it, unless those beside it may not be lowered. */
+static void leave_slot(const struct table_area *area, struct table_slot *slot, uint64_t time, uint64_t now)
+{
+    const struct table_bucket *bucket = &area->bucket[(slot - area->bucket[0].slot) / TABLE_SLOTS];
+    const bool fixed = table_bucket_holds_displaced(bucket, now);
+    atom_swap(&slot->time, &time, table_next_lap(fixed ? time : table_fresh_time(time, now)));
 }
 
 /* A thread that finds a tentative slot of its key commits or frees it. */
@@ -538,8 +560,7 @@ static void settle_claim(const struct table_call *call, const struct table_look 
     if (owed > table_ahead(time, now) && !atom_swap(&look.slot[own]->time, &time, table_time(time, now, owed))) return;
     if (!atom_swap(&look.slot[own]->owner, &look.owner[own], look.owner[own] & ~(uint64_t)TABLE_TENTATIVE)) return;
     for (int i = 0; i < TABLE_AREAS_MAX; i++) {
-        uint64_t moved = past.time[i];
-        if (past.slot[i] != NULL) free_slot(past.slot[i], &moved);
+        if (past.slot[i] != NULL) leave_slot(&call->table->area[i], past.slot[i], past.time[i], now);
     }
 }
 
@@ -556,7 +577,7 @@ void table_ask_slowly(struct table *table, const struct table_question *question
     struct table_call call = {.table = table,
                               .question = question,
                               .answer = answer,
-                              .homes = table_homes_of(table, question->part),
+                              .homes = table_homes_of(table, question->hash, question->part),
                               .tag = table_tag(question->hash)};
     for (unsigned attempt = 0; attempt < TABLE_ATTEMPTS_MAX; attempt++) {
         table_back_off(attempt);

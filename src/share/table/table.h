@@ -43,11 +43,14 @@ struct table_part {
 
 enum table_when_full { TABLE_INHERIT, TABLE_EVICT, TABLE_DENY, TABLE_ALLOW };
 
-/* One process's view of a table.  New keys go to the last area; keys found in earlier ones move there. */
+/* One process's view of a table.  A key's area is one of [home, count); it is searched for in its own, and what it left
+   in those of [first, its own) moves there.  A table that grows in place of its areas has home = count - 1. */
 struct table {
     struct atom *newest; /* in the shared memory: the number of areas */
     struct table_area area[TABLE_AREAS_MAX];
-    unsigned first, count; /* areas [first, count) are searched */
+    unsigned first, home, count;
+    struct table_area all;           /* a copy of the area that has all keys; half 0: they are divided */
+    uint64_t share[TABLE_AREAS_MAX]; /* of 2^32: an area's part of all areas up to it */
     enum table_when_full when_full;
     uint64_t longest; /* units: no limit here is further ahead of now; below 2^53 */
 };
@@ -90,9 +93,6 @@ struct table_answer {
     uint64_t charged; /* of the cost; may be less for a TABLE_CHARGE, and is 0 if there is no slot to keep it */
 };
 
-/* Prefetches the lines that this hash needs. */
-static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash);
-
 static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer);
 
 /* The slow path: any call, wherever the key is. */
@@ -127,10 +127,14 @@ bool table_rest(const struct table_area *area, const struct atom *rested, uint64
 /* The number of its slots that are ahead of now. */
 uint64_t table_live(const struct table_area *area, uint64_t now);
 
+/* Of those, the ones of keys that have another area now, and those that keep the debt of displaced keys. */
+uint64_t table_strangers(const struct table *table, unsigned area, uint64_t now);
+
 /* ---- words ---- */
 
 enum {
     TABLE_TAG_SHIFT = 16,
+    TABLE_TAG_BITS = 48,
     TABLE_TENTATIVE = 1 << 15,
     TABLE_VERSION_MAX = TABLE_TENTATIVE - 1, /* of the owner */
     TABLE_LAP_SHIFT = 57,
@@ -178,11 +182,13 @@ static inline uint64_t table_first_choice(const struct table_area *area, uint64_
     return (hash >> 32) * area->half >> 32;
 }
 
+#define TABLE_MIX UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio */
+
 /* The distance from the place in one half to that in the other.  It depends on the tag, so a slot tells where else its
    key may be. */
 static inline uint64_t table_stride(const struct table_area *area, uint64_t tag)
 {
-    const uint64_t mixed = tag * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    const uint64_t mixed = tag * TABLE_MIX;
     return (mixed >> 32) * area->half >> 32;
 }
 
@@ -192,11 +198,50 @@ static inline uint64_t table_second_choice(const struct table_area *area, uint64
     return place < area->half ? area->half + place : place;
 }
 
+/* The number of this key's area.  Each new area draws its share of the keys of all earlier ones, so a key moves only to
+   the newest. */
+unsigned table_home(const struct table *table, uint64_t tag) __attribute__((pure));
+
+/* A number below 2^32 for each tag and area, independent of the place. */
+uint64_t table_draw(uint64_t tag, unsigned area);
+
+/* [when its areas are known] beside: each has its share of the keys; otherwise the last has them all. */
+void table_divide(struct table *table, bool beside);
+
+static inline const struct table_area *table_area_of(const struct table *table, uint64_t hash)
+{
+    return &table->area[table_home(table, table_tag(hash))];
+}
+
+/* The same, a copy, for the fast path: in most tables all keys have one area. */
+static ATOM_INLINE struct table_area table_area_at_once(const struct table *table, uint64_t hash)
+{
+    return table->all.half != 0 ? table->all : *table_area_of(table, hash);
+}
+
+/* The two buckets of a hash in its area, of those that this process knows. */
+struct table_pair {
+    struct table_bucket *first, *second;
+    uint64_t tag;
+};
+
+static ATOM_INLINE struct table_pair table_pair_of(const struct table *table, uint64_t hash)
+{
+    const struct table_area area = table_area_at_once(table, hash);
+    return (struct table_pair){&area.bucket[table_first_choice(&area, hash)],
+                               &area.bucket[table_second_choice(&area, hash)], table_tag(hash)};
+}
+
+static ATOM_INLINE void table_prefetch_pair(const struct table_pair *pair)
+{
+    atom_prefetch(pair->first);
+    atom_prefetch(pair->second);
+}
+
 static ATOM_INLINE void table_prefetch(const struct table *table, uint64_t hash)
 {
-    const struct table_area *area = &table->area[table->count - 1];
-    atom_prefetch(&area->bucket[table_first_choice(area, hash)]);
-    atom_prefetch(&area->bucket[table_second_choice(area, hash)]);
+    const struct table_pair pair = table_pair_of(table, hash);
+    table_prefetch_pair(&pair);
 }
 
 /* ---- the call that finds its slot ---- */
@@ -223,35 +268,35 @@ static inline struct table_place table_find(struct table_bucket *bucket, uint64_
     return (struct table_place){NULL, 0};
 }
 
-/* The same, without a branch; *place is unchanged if there is none. */
-static ATOM_INLINE void table_find_blindly(struct table_bucket *bucket, uint64_t tag, struct table_place *place)
+/* The first slot of this tag in the pair. */
+static inline struct table_place table_seek(const struct table_pair *pair)
 {
-    for (int i = TABLE_SLOTS - 1; i >= 0; i--) {
-        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        const bool own = table_is_own(owner, tag);
-        place->slot = own ? &bucket->slot[i] : place->slot;
-        place->owner = own ? owner : place->owner;
-    }
+    const struct table_place place = table_find(pair->first, pair->tag);
+    return place.slot != NULL ? place : table_find(pair->second, pair->tag);
 }
 
-/* The place of this hash in the newest area that this process knows. */
-static inline struct table_place table_seek(const struct table *table, uint64_t hash)
+static ATOM_INLINE struct table_slot *table_select(struct table_slot *at, uint64_t tag, struct table_slot *otherwise)
 {
-    const struct table_area *area = &table->area[table->count - 1];
-    const struct table_place place = table_find(&area->bucket[table_first_choice(area, hash)], table_tag(hash));
-    if (place.slot != NULL) return place;
-    return table_find(&area->bucket[table_second_choice(area, hash)], table_tag(hash));
+    return table_is_own(atom_load_acquire(&at->owner), tag) ? at : otherwise;
 }
 
-/* The same, but faster once both lines are in the cache: it reads all eight slots, because a processor cannot predict
-   which one it is, and a misprediction takes longer. */
-static ATOM_INLINE struct table_place table_seek_fetched(const struct table *table, uint64_t hash)
+_Static_assert(TABLE_SLOTS == 4, "the slots that table_seek_fetched names");
+
+/* The same, but faster once both lines are in the cache: it reads all eight slots and then selects without a branch,
+   because a processor cannot predict which one it is, and a misprediction takes longer.  It is no loop since compilers
+   leave it one.  The owner of the slot that is left is read once more: it may be another key's, or have changed. */
+static ATOM_INLINE struct table_place table_seek_fetched(const struct table_pair *pair)
 {
-    const struct table_area *area = &table->area[table->count - 1];
-    struct table_place place = {NULL, 0};
-    table_find_blindly(&area->bucket[table_second_choice(area, hash)], table_tag(hash), &place);
-    table_find_blindly(&area->bucket[table_first_choice(area, hash)], table_tag(hash), &place);
-    return place;
+    struct table_slot *first = pair->first->slot, *second = pair->second->slot, *slot = first;
+    slot = table_select(&second[3], pair->tag, slot);
+    slot = table_select(&second[2], pair->tag, slot);
+    slot = table_select(&second[1], pair->tag, slot);
+    slot = table_select(&second[0], pair->tag, slot);
+    slot = table_select(&first[3], pair->tag, slot);
+    slot = table_select(&first[2], pair->tag, slot);
+    slot = table_select(&first[1], pair->tag, slot);
+    const uint64_t owner = atom_load_acquire(&slot->owner);
+    return (struct table_place){table_is_own(owner, pair->tag) ? slot : NULL, owner};
 }
 
 /* The time from now until the call is decided. */
@@ -260,18 +305,23 @@ static inline uint64_t table_lead(const struct table_question *question)
     return question->from == 0 ? 0 : (question->from - question->now) & TABLE_DRAINED_MAX;
 }
 
-/* The fast path: a TABLE_TAKE of at least one permit for a key that was found in its slot, without contention.
-   *drained as in the answer; for UNKNOWN the charge is taken back. */
+/* What a TABLE_TAKE comes to for its slot: at least one permit, and a cost that passes when the slot is idle. */
+struct table_charge {
+    uint64_t now, cost, lead; /* lead: the time from now until the call is decided */
+    uint64_t reach;           /* how far ahead of now the slot may be afterwards; at most table->longest */
+};
+
+/* The fast path: a key that was found in its slot, without contention.  *drained as in the answer; for UNKNOWN the
+   charge is taken back. */
 static ATOM_INLINE enum table_verdict table_try(const struct table *table, struct table_place place,
-                                                const struct table_question *question, uint64_t *drained)
+                                                const struct table_charge *charge, uint64_t *drained)
 {
-    const uint64_t now = question->now, cost = question->cost;
-    const uint64_t reach = least(add_saturating(question->burst, question->wait), table->longest);
+    const uint64_t now = charge->now;
     struct table_slot *slot = place.slot;
     if (slot == NULL) return TABLE_MISSED;
     uint64_t time = atom_load_acquire(&slot->time);
-    const uint64_t ahead = table_ahead(time, now), after = most(ahead, table_lead(question)) + cost;
-    const bool passes = cost <= reach && after <= reach;
+    const uint64_t ahead = table_ahead(time, now), after = most(ahead, charge->lead) + charge->cost;
+    const bool passes = after <= charge->reach;
     const uint64_t before = time, charged = passes ? table_time(time, now, after) : time;
     if (!table_owned(place.owner, time) || (passes && !atom_swap_full(&slot->time, &time, charged)))
         return TABLE_MISSED;
@@ -285,9 +335,16 @@ static ATOM_INLINE enum table_verdict table_try(const struct table *table, struc
 
 static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer)
 {
+    const struct table_pair pair = table_pair_of(table, question->hash);
+    const struct table_charge charge = {
+        .now = question->now,
+        .cost = question->cost,
+        .lead = table_lead(question),
+        .reach = least(add_saturating(question->burst, question->wait), table->longest),
+    };
     *answer = (struct table_answer){TABLE_MISSED, 0, 0, 0};
-    if (question->how == TABLE_TAKE && question->cost != 0)
-        answer->verdict = table_try(table, table_seek(table, question->hash), question, &answer->drained);
+    if (question->how == TABLE_TAKE && charge.cost != 0 && charge.cost <= charge.reach)
+        answer->verdict = table_try(table, table_seek(&pair), &charge, &answer->drained);
     if (answer->verdict == TABLE_TAKEN) answer->charged = question->cost;
     if (answer->verdict == TABLE_MISSED) table_ask_slowly(table, question, answer);
 }

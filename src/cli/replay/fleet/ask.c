@@ -258,9 +258,8 @@ static bool ask_lease(struct fleet_asking *asking, struct holder *holder, uint64
     const uint64_t now_ns = time_us * US_NS;
     struct question question = {
         .request = {.time_us = time_us, .client = holder->client}, .holder = holder, .of_lease = true};
-    question.back = engine_lease_end(&holder->lease, asking->life_ns, now_ns);
-    holder->lease.want = least(holder->lease.want != 0 ? holder->lease.want : LEASE_FIRST, asking->lease);
-    question.want = engine_lease_ask(&holder->lease, now_ns);
+    question.want = least(engine_lease_next(&holder->lease, asking->life_ns, now_ns), asking->lease);
+    question.back = engine_lease_ask(&holder->lease, asking->life_ns, now_ns, question.want);
     return ask(asking, &question);
 }
 
@@ -313,7 +312,7 @@ static bool return_one(struct fleet_asking *asking, uint64_t time_us)
     if (asking->looked >= asking->holders.count) asking->looked = 0;
     if (asking->holders.count == 0) return true;
     struct holder *holder = rows_at(&asking->holders.rows, asking->looked++);
-    if (holder->lease.permits == 0 || now_ns - holder->asked_ns <= asking->life_ns / QUIET) return true;
+    if (!engine_lease_holds(&holder->lease) || now_ns - holder->asked_ns <= asking->life_ns / QUIET) return true;
     struct question question = {
         .request = {.time_us = time_us, .client = holder->client}, .holder = holder, .of_lease = true};
     question.back = engine_lease_end(&holder->lease, asking->life_ns, now_ns);

@@ -17,9 +17,9 @@ enum { BITS_AT_FIRST = 12, BITS_MAX = 32, TAG_BITS = 32, PARTS = 8, PARTS_USED =
 
 static const uint32_t CLIENTS_MAX = UINT32_C(1) << 31;
 
-bool clients_open(struct clients *clients, const struct secret *secret)
+bool clients_open(struct clients *clients)
 {
-    *clients = (struct clients){.secret = *secret, .bits = BITS_AT_FIRST};
+    *clients = (struct clients){.bits = BITS_AT_FIRST};
     rows_open(&clients->key, sizeof(struct client_key));
     clients->slot = calloc((size_t)1 << BITS_AT_FIRST, sizeof *clients->slot);
     return clients->slot != NULL;
@@ -104,14 +104,17 @@ static bool has_key(const struct clients *clients, uint32_t client, const void *
     return there == size && (size == 0 || memcmp(key, bytes, size) == 0);
 }
 
-uint32_t clients_tag(const struct clients *clients, const void *bytes, size_t size)
+uint32_t clients_tag(const struct secret *secret, const void *bytes, size_t size)
 {
-    const uint32_t tag = (uint32_t)(hash_key(&clients->secret, bytes, size, 0) >> TAG_BITS);
-    __builtin_prefetch(&clients->slot[first_place(clients, tag)]);
-    return tag;
+    return (uint32_t)(hash_key(secret, bytes, size, 0) >> TAG_BITS);
 }
 
-void clients_fetch(const struct clients *clients, uint32_t tag)
+void clients_fetch_slot(const struct clients *clients, uint32_t tag)
+{
+    __builtin_prefetch(&clients->slot[first_place(clients, tag)]);
+}
+
+void clients_fetch_key(const struct clients *clients, uint32_t tag)
 {
     const struct client_slot *slot = &clients->slot[first_place(clients, tag)];
     if (slot->number != 0) rows_fetch(&clients->key, slot->number - 1);

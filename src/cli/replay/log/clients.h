@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "cli/common/rows.h"
-#include "share/hash.h"
+#include "share/hash/hash.h"
 
 enum { CLIENT_KEY_INSIDE = 28 };
 
@@ -26,7 +26,6 @@ struct client_slot {
 };
 
 struct clients {
-    struct secret secret;
     struct client_slot *slot;
     unsigned bits;   /* of the number of slots */
     struct rows key; /* of struct client_key */
@@ -35,15 +34,17 @@ struct clients {
     size_t longer_used, longer_size;
 };
 
-/* False: no memory.  The secret keeps the senders of requests from choosing keys that collide. */
-bool clients_open(struct clients *clients, const struct secret *secret);
+/* False: no memory. */
+bool clients_open(struct clients *clients);
 void clients_close(struct clients *clients);
 
-/* Three steps, so that the memory of many keys can be fetched at once: what each returns or fetches the next one
-   needs.  The tag of a key; the key that probably has it; and the number of a key, a new one when it was not there.
-   False: no memory, or 2^31 clients. */
-uint32_t clients_tag(const struct clients *clients, const void *bytes, size_t size);
-void clients_fetch(const struct clients *clients, uint32_t tag);
+/* Four steps, so that the memory of many keys can be fetched at once: what each returns or fetches the next one
+   needs.  The tag of a key, where the secret keeps the senders of requests from choosing keys that collide; the slot
+   where the search for it begins; the key that probably has it; and the number of a key, a new one when it was not
+   there.  False: no memory, or 2^31 clients. */
+uint32_t clients_tag(const struct secret *secret, const void *bytes, size_t size);
+void clients_fetch_slot(const struct clients *clients, uint32_t tag);
+void clients_fetch_key(const struct clients *clients, uint32_t tag);
 bool clients_find(struct clients *clients, uint32_t tag, const void *bytes, size_t size, uint32_t *client);
 
 /* Its bytes, borrowed until the next clients_find. */

@@ -40,7 +40,8 @@ struct unpacking {
 
 bool source_open(struct source *source, char *const *path, int path_count, bool follow, int stop_fd)
 {
-    *source = (struct source){.path = path, .path_count = path_count, .follow = follow, .stop_fd = stop_fd, .fd = -1};
+    *source = (struct source){.path = path, .path_count = path_count, .follow = follow, .stop_fd = stop_fd};
+    source->fd = source->halt_fd = -1;
     source->change_fd = follow ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
     source->watch = -1;
     source->buffer = malloc(BUFFER);
@@ -134,9 +135,11 @@ static bool open_next(struct source *source)
 /* Waits until there is something to read, or to stop for; a regular file is always ready. */
 static bool wait_for_bytes(const struct source *source)
 {
-    struct pollfd wait[] = {{.fd = source->stop_fd, .events = POLLIN}, {.fd = source->fd, .events = POLLIN}};
-    while (poll(wait, 2, -1) < 0 && errno == EINTR) continue;
-    return wait[0].revents == 0;
+    struct pollfd wait[] = {{.fd = source->stop_fd, .events = POLLIN},
+                            {.fd = source->halt_fd, .events = POLLIN},
+                            {.fd = source->fd, .events = POLLIN}};
+    while (poll(wait, 3, -1) < 0 && errno == EINTR) continue;
+    return wait[0].revents == 0 && wait[1].revents == 0;
 }
 
 static ssize_t read_some(struct source *source, void *into, size_t size)

@@ -15,7 +15,7 @@ enum { SOURCE_LINE_MAX = 1 << 20, SOURCE_MESSAGE_SIZE = 160 };
 enum source_state {
     SOURCE_READY,   /* lines may be there */
     SOURCE_IDLE,    /* followed, and nothing has come for a while */
-    SOURCE_STOPPED, /* stop_fd became readable */
+    SOURCE_STOPPED, /* stop_fd or halt_fd became readable */
     SOURCE_FAILED,  /* a log could not be read to its end: see message; the next call goes on with the next one */
     SOURCE_END
 };
@@ -29,6 +29,7 @@ struct source {
     int path_count, path_next;
     bool follow;          /* the last one, as it grows, and what takes its place when it is rotated */
     int stop_fd;          /* -1: none */
+    int halt_fd;          /* the same, of another thread */
     int change_fd, watch; /* inotify's, of the log that is followed; -1: none */
 
     int fd; /* -1: none is open */

@@ -3,7 +3,7 @@
 
        TAKE ---> by a lease, by a refusal that is still good (leases.c) ---> answered
          |                                          ^
-         |  LEASE, half is spent ---> its server -----+   nobody waits for it: until it is read, takes go to the engine
+         |  LEASE, little is left ---> its server ----+   nobody waits for it: until it is read, what is left is spent
          +-------------------------> its server           RETURN: of keys that went quiet, and of all at the end
 
    A lease does not end with the connection: it is the engine's promise until its time is over, and the bound counts on
@@ -261,7 +261,7 @@ void busy_close(struct weir_engine *engine)
     if (engine->busy == NULL) return;
     if (engine->busy->leases != NULL && engine->forks == host_forks()) {
         const uint64_t now_ns = engine->now_ns = host_now_ns();
-        give_back(engine, now_ns, true, LEASES_KEYS);
+        give_back(engine, now_ns, true, 2 * LEASES_KEYS); /* of two epochs at most */
         engine_flush(engine);
         wait_for_returns(engine, now_ns);
     }

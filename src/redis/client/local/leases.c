@@ -127,7 +127,7 @@ static struct slot *claim(struct engine_leases *leases, uint64_t hash, uint64_t 
 {
     struct slot *set = &leases->slot[hash / COUNTERS % SETS * WAYS], *oldest = NULL;
     for (int i = 0; i < WAYS; i++) {
-        if (set[i].lease.permits > 0 || set[i].lease.waiting) continue;
+        if (engine_lease_holds(&set[i].lease) || set[i].lease.waiting) continue;
         if (oldest == NULL || set[i].asked_last_ns < oldest->asked_last_ns) oldest = &set[i];
     }
     if (oldest == NULL) return NULL;
@@ -149,9 +149,9 @@ static uint32_t window_of(uint64_t now_ns)
 static bool answer_by_lease(struct slot *slot, uint64_t now_ns, uint64_t cost, struct engine_leases_answer *answer)
 {
     if (!engine_lease_spend(&slot->lease, now_ns, cost)) return false;
-    const weir_decision decision = {
-        .verdict = WEIR_ALLOW, .start = {now_ns}, .remaining = slot->lease.left, .charged = cost};
-    *answer = (struct engine_leases_answer){.decision = decision, .spent = slot->lease.permits - slot->lease.left};
+    const uint64_t left = engine_lease_left(&slot->lease, now_ns);
+    const weir_decision decision = {.verdict = WEIR_ALLOW, .start = {now_ns}, .remaining = left, .charged = cost};
+    *answer = (struct engine_leases_answer){.decision = decision, .spent = slot->lease.spent};
     return true;
 }
 
@@ -234,31 +234,34 @@ bool engine_leases_has(const struct engine_leases *leases, uint64_t limit)
 {
     for (size_t i = 0; i < LEASES_KEYS; i++) {
         const struct slot *slot = &leases->slot[i];
-        if (slot->limit == limit && (slot->lease.permits > 0 || slot->lease.waiting)) return true;
+        if (slot->limit == limit && (engine_lease_holds(&slot->lease) || slot->lease.waiting)) return true;
     }
     return false;
 }
 
-static struct engine_lease_command command_of(const struct engine_leases *leases, const struct slot *slot)
+static uint64_t unspent(const struct slot *slot)
 {
-    return (struct engine_lease_command){.limit = slot->limit,
-                                         .key = {slot->bytes, slot->size},
-                                         .lifetime_us = leases->lifetime_ns / NS_PER_US,
-                                         .slot = (uint64_t)(slot - leases->slot),
-                                         .number = slot->number};
+    return slot->lease.before.left + slot->lease.now.left;
 }
 
-/* Ends what it holds; false: there is nothing that the engine would take. */
-static bool give_back(struct engine_leases *leases, struct slot *slot, uint64_t now_ns,
-                      struct engine_lease_command *command)
+/* To ask for so many, or 0: to end it.  Returned is what the engine still knows. */
+static struct engine_lease_command command_for(struct engine_leases *leases, struct slot *slot, uint64_t now_ns,
+                                               uint64_t want)
 {
-    leases->counts.unused += slot->lease.left;
-    const struct engine_lease_return back = engine_lease_end(&slot->lease, leases->lifetime_ns, now_ns);
-    *command = command_of(leases, slot);
-    command->id = back.id;
-    command->permits = back.permits;
-    command->unused = back.unused;
-    return back.permits > 0;
+    struct engine_lease *const lease = &slot->lease;
+    const uint64_t before = unspent(slot), lifetime_ns = leases->lifetime_ns;
+    const struct engine_lease_return back =
+        want > 0 ? engine_lease_ask(lease, lifetime_ns, now_ns, want) : engine_lease_end(lease, lifetime_ns, now_ns);
+    leases->counts.unused += before - unspent(slot);
+    return (struct engine_lease_command){.limit = slot->limit,
+                                         .key = {slot->bytes, slot->size},
+                                         .want = want,
+                                         .lifetime_us = lifetime_ns / NS_PER_US,
+                                         .id = back.id,
+                                         .permits = back.permits,
+                                         .unused = back.unused,
+                                         .slot = (uint64_t)(slot - leases->slot),
+                                         .number = slot->number};
 }
 
 bool engine_leases_want(struct engine_leases *leases, uint64_t limit, weir_key key, uint64_t now_ns,
@@ -268,8 +271,8 @@ bool engine_leases_want(struct engine_leases *leases, uint64_t limit, weir_key k
     if (slot == NULL || !engine_lease_due(&slot->lease, now_ns)) return false;
     slot->asked_last_ns = most(now_ns, 1);
     slot->number = ++leases->numbers;
-    give_back(leases, slot, now_ns, command);
-    command->want = engine_lease_ask(&slot->lease, now_ns);
+    const uint64_t want = engine_lease_next(&slot->lease, leases->lifetime_ns, now_ns);
+    *command = command_for(leases, slot, now_ns, want);
     return true;
 }
 
@@ -300,8 +303,9 @@ bool engine_leases_return(struct engine_leases *leases, uint64_t now_ns, bool al
     for (size_t looks = all ? LEASES_KEYS : LOOKS; looks > 0; looks--) {
         struct slot *slot = &leases->slot[leases->cursor++ % LEASES_KEYS];
         const bool quiet = subtract_to_zero(now_ns, slot->asked_last_ns) > leases->lifetime_ns / QUIET;
-        if (slot->lease.permits == 0 || !(all || quiet)) continue;
-        if (give_back(leases, slot, now_ns, command)) return true;
+        if (!engine_lease_holds(&slot->lease) || !(all || quiet)) continue;
+        *command = command_for(leases, slot, now_ns, 0);
+        if (command->permits > 0) return true;
     }
     return false;
 }

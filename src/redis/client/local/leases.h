@@ -10,8 +10,8 @@
        ... and when its reply is read:  engine_leases_granted(leases, &command, id, permits)
        ... or there is none, or an error, or the connection broke:  engine_leases_lost(leases, &command)
 
-   Nobody needs to wait for the reply of a LEASE: until it is read, takes go to the engine.  From time to time, and with
-   `all` before a handle is closed:
+   Nobody needs to wait for the reply of a LEASE: until it is read, what is left of the one before is spent.  From time
+   to time, and with `all` before a handle is closed:
 
        while (engine_leases_return(leases, now, all, &command)) RETURN is written, its reply is of no interest
 
@@ -58,7 +58,7 @@ struct engine_lease_command {
 /* What is answered without the engine. */
 struct engine_leases_answer {
     weir_decision decision;
-    uint64_t spent;   /* of an allowed one: permits of this lease, with this one */
+    uint64_t spent;   /* of an allowed one: permits since the last request for some, with this one */
     uint64_t full_ns; /* of a refused one: as the engine said */
 };
 

@@ -79,4 +79,11 @@ static inline void atom_pause(void)
     model_pause();
 }
 
+/* To those who wait they are one. */
+static inline void atom_pauses(unsigned count)
+{
+    (void)count;
+    model_pause();
+}
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    SipHash-1-3: the identity of a key that comes from outside.  Without the secret no one can find keys that share an
    identity or a bucket. */
-#ifndef WEIR_SHARE_HASH_H
-#define WEIR_SHARE_HASH_H
+#ifndef WEIR_SHARE_HASH_HASH_H
+#define WEIR_SHARE_HASH_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
