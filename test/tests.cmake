@@ -11,8 +11,8 @@ set(uses_peers peers)
 # ---- property: a property is a test, and with clang a fuzz target ----
 weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fast_path fields
     fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry parts
-    pass rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total warmup
-    wide window)
+    pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total
+    warmup wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
@@ -33,8 +33,8 @@ endif()
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect
     directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow keyed_one
     leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps num
-    plain plan quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle
-    timeline top tsc warmup wide write arguments)
+    plain plan profile quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text
+    throttle timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)
@@ -50,13 +50,14 @@ weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/cl
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
 weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
-    PARTS common/json_file pace/bytes pace/input pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file pace/bytes pace/input pace/outcomes pace/profile/phase_record pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka NAMES pace_lines
     PARTS common/arguments common/json_file common/signals pace/bytes pace/commands pace/follow pace/input pace/lines
-        pace/outcomes pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
+        pace/outcomes pace/pace pace/profile/phase_record pace/profile/profile_file pace/progress pace/record
+        pace/record_print pace/schedule pace/told
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka NAMES record
-    PARTS common/json_file pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file pace/outcomes pace/profile/phase_record pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)

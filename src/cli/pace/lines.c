@@ -80,6 +80,7 @@ static bool take_lines(struct pace *pace, struct batch *batch, int lines)
     const uint64_t cost = pace->bytes ? input_size_of(&pace->input, pace->input.next) : 1;
     weir_decision decision = weir_take_wait(pace->limiter, cost, WEIR_FOREVER);
     if (is_too_large(pace, cost, &decision)) return true;
+    if (pace_over(pace, &decision)) return false;
     if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
         pace->status = trouble("line %llu costs %llu, more than %s can ever let through", line_number(pace),
                                (unsigned long long)cost, pace_limit_name(pace));

@@ -4,7 +4,8 @@
        pace.c      options, the limiter, the end      lines.c      stdin's lines to stdout
        progress.c  the live line, signals, --for      commands.c   a command for each line
        schedule.c  what is taken out of it            bytes.c      what a limit counts, pieces of lines
-       told.c      what a limit loses, and what to write instead */
+       told.c      what a limit loses, and what to write instead
+       profile     a limit that changes with time: its file, and what happened in each phase */
 #ifndef WEIR_CLI_PACE_PACE_H
 #define WEIR_CLI_PACE_PACE_H
 
@@ -13,6 +14,7 @@
 #include "cli/common/arguments.h"
 #include "cli/pace/follow.h"
 #include "cli/pace/input.h"
+#include "cli/pace/profile/profile_file.h"
 #include "cli/pace/record.h"
 #include "share/atomic.h"
 
@@ -29,6 +31,8 @@ struct pace {
     FILE *summary_file;          /* open when a summary was asked for */
     struct follow follow;        /* --rate-file ... */
     char first[FOLLOW_TEXT_MAX]; /* ... and the limit that it began with */
+    const char *profile_path;    /* --profile ... */
+    struct profile_file profile; /* ... and what is in it */
 
     /* the limit in force, when it has changed and nobody was told yet; the watching thread's */
     char news[FOLLOW_TEXT_MAX];
@@ -76,6 +80,9 @@ void pace_watch_end(struct pace_watch *watch);
 
 void pace_print_summary(struct pace *pace, FILE *out);
 bool pace_stopped(const struct pace *pace);
+
+/* Was this the refusal of a profile that has come to its end?  Then the work is done, and no further line is started. */
+bool pace_over(struct pace *pace, const weir_decision *decision);
 
 /* No further line is started; why as in pace->stop. */
 void pace_stop(struct pace *pace, uint64_t why);

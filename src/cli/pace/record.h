@@ -11,6 +11,7 @@
 #include <weir/weir.h>
 
 #include "cli/pace/outcomes.h"
+#include "cli/pace/profile/phase_record.h"
 #include "plan/plan.h"
 #include "plan/write.h"
 #include "host/thread.h"
@@ -36,6 +37,7 @@ struct record {
     /* The last change: what started before it and is recorded after it counts so much of its cost. */
     uint64_t changed_ns;
     double share_before, share;
+    struct phase_record *phases; /* of a profile; NULL: there is none */
 };
 
 /* A copy of what changes, for showing while it goes on. */
@@ -66,6 +68,9 @@ void record_parts(struct record *record, uint64_t count);
 void record_end(struct record *record);
 void record_dropped(struct record *record, uint64_t count);
 
+/* While no line was there these were due to nobody. */
+void record_skipped(struct record *record, uint64_t now_ns, uint64_t permits);
+
 struct record_view record_view(struct record *record);
 
 /* Permits a second from the first start to the last, without the first's; 0 with fewer than two. */
@@ -74,6 +79,7 @@ double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uin
 /* What the work owes to its schedule: time that has passed and is in no pool, and the permits that were due in it. */
 struct record_owed {
     uint64_t behind_ns, missed;
+    struct phase_moment at; /* when that was so */
 };
 
 /* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands. */

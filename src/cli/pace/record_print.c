@@ -107,10 +107,17 @@ static void write_outcomes(struct writer *writer, const struct outcomes *outcome
     }
 }
 
+/* Of a profile the average until then. */
+static double asked_per_s(const struct record *record, const struct record_owed *owed)
+{
+    if (record->phases == NULL || record->phases->over) return record->permits_per_ns * SECOND_NS;
+    return phase_record_asked_per_s(record->phases, owed->at.until_ns);
+}
+
 static struct saturation saturation_of(const struct record *record, const struct record_owed *owed,
                                        const struct outcomes *outcomes, double rate)
 {
-    return (struct saturation){.asked_per_s = record->permits_per_ns * SECOND_NS,
+    return (struct saturation){.asked_per_s = asked_per_s(record, owed),
                                .per_s = rate,
                                .missed = owed->missed,
                                .busy = outcomes != NULL ? outcomes->busy_max : 0,
@@ -139,6 +146,7 @@ static void print_text(const struct record *record, const struct record_owed *ow
     const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
     const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
     fprintf(out, "never over by more than %.0f%s\n", over, unit);
+    if (record->phases != NULL) phase_record_print(record->phases, owed->at, out);
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
     if (outcomes == NULL) return;
     writer.length = 0;
@@ -164,17 +172,17 @@ static void put_double(struct json *json, const char *name, double value)
     json_decimal(json, name, text);
 }
 
-static void put_target(struct json *json, const char *name, const struct record *record)
+static void put_target(struct json *json, const char *name, double per_s)
 {
-    if (record->permits_per_ns == 0) json_null(json, name);
-    else put_double(json, name, record->permits_per_ns * SECOND_NS);
+    if (per_s == 0) json_null(json, name);
+    else put_double(json, name, per_s);
 }
 
 /* The same figures under names that say what they count. */
-static void put_bytes(struct json *json, const struct record *record, double rate)
+static void put_bytes(struct json *json, const struct record *record, double target, double rate)
 {
     if (!record->in_bytes) return;
-    put_target(json, "target_bytes_per_s", record);
+    put_target(json, "target_bytes_per_s", target);
     put_double(json, "achieved_bytes_per_s", rate);
     json_number(json, "bytes", record->granted);
 }
@@ -199,15 +207,16 @@ static void print_json(const struct record *record, const struct record_owed *ow
 {
     struct json_file out;
     struct json *json = &out.json;
+    const double target = asked_per_s(record, owed);
     json_file_open(&out, file);
     json_object(json, NULL);
-    put_target(json, "target_per_s", record);
+    put_target(json, "target_per_s", target);
     put_double(json, "achieved_per_s", rate);
     json_number(json, "granted", record->granted);
     json_number(json, record->noun, lines_of(record));
     json_number(json, "dropped", record->dropped);
     json_number(json, "missed", owed->missed);
-    put_bytes(json, record, rate);
+    put_bytes(json, record, target, rate);
     if (outcomes != NULL) put_outcomes(json, outcomes);
     json_file_double(json, "elapsed_s", (double)(record->last_ns - record->first_ns) / SECOND_NS, 9);
     put_json_quantiles(json, "late_ns", &record->late);
@@ -215,6 +224,7 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "now", owed->behind_ns);
     json_number(json, "max", record->behind_max_ns);
     json_end_object(json);
+    if (record->phases != NULL) phase_record_json(record->phases, owed->at, json);
     json_number(json, "early", record->early);
     json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
     json_file_end(&out);
