@@ -11,8 +11,8 @@
    a tick for 2^63 ticks, and below two as long as they fit in 64 bits.  A tick is not longer than a ns, or two ns would
    share one and a wait would come out a ns short.
 
-   The clock of a profile changes its speed (profile.h).  Its tick is 2^-16 permits, however long that lasts: what stands
-   on it in whole permits is exact, what falls between two ticks counts as the earlier one.
+   The clock of a profile changes its speed (profile.h).  Its tick is 2^-16 permits, however long that lasts: whole
+   permits are exact, and what falls between two ticks counts as the earlier one.
 
    Where a limit counts in windows, its clock is the plain one: a tick is a ns and a permit is 1.
 

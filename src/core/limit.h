@@ -72,8 +72,8 @@ struct limit {
     char unit[WEIR_UNIT_SIZE];
 };
 
-/* The phases of a profile, which is alone in its text: they are where seven further limits would be.  A copy of the limit
-   has none. */
+/* The phases of a profile, which is alone in its text: they are where seven further limits would be.  A copy of the
+   limit is without them. */
 static inline struct phase *limit_phases(const struct limit *limit)
 {
     return (struct phase *)(uintptr_t)(limit + 1);

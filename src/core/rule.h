@@ -5,8 +5,8 @@
          8           8             8            8       8        8       8                              8
 
    The first three are the limit's clock (clock.h).  What the others hold is said by the algorithm; where a tick is a
-   ns, a permit is 1.  There are no pointers, so it can be copied word by word while another thread rewrites it; but for a
-   profile's, which is only in rules that one thread at a time can reach. */
+   ns, a permit is 1.  There are no pointers, so it can be copied word by word while another thread rewrites it; but for
+   that to a profile, which is only in rules that one thread at a time can reach. */
 #ifndef WEIR_CORE_RULE_H
 #define WEIR_CORE_RULE_H
 
@@ -33,7 +33,7 @@ struct rule {
         uint64_t multiplier; /* ticks per ns, in 2^-shift */
         uint64_t profile;    /* with RULE_PROFILE: the address of a struct profile, borrowed */
     };
-    uint64_t burst;       /* how much at once: ticks, or permits where a tick is a ns */
+    uint64_t burst; /* how much at once: ticks, or permits where a tick is a ns */
     union {
         uint64_t over;      /* hybrid: ticks of pool and burst pool together */
         uint64_t period_ns; /* cycle, windows, sliding-log */

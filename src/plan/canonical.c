@@ -4,7 +4,7 @@
 
 #include "core/algorithm.h"
 #include "plan/option.h"
-#include "plan/phases.h"
+#include "plan/profile/phases.h"
 #include "plan/text.h"
 #include "plan/words.h"
 

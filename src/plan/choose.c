@@ -5,7 +5,7 @@
 
 #include "core/algorithm.h"
 #include "plan/option.h"
-#include "plan/phases.h"
+#include "plan/profile/phases.h"
 #include "plan/reader.h"
 #include "plan/words.h"
 

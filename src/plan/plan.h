@@ -46,8 +46,8 @@ static inline struct rules plan_rules(const struct plan *plan)
     return (struct rules){plan->rule, (int)plan->count};
 }
 
-/* Is it one limit whose rate changes with time?  Its rule is that of its highest rate; a limiter, or a call here, gives a
-   copy of the rule the profile's clock (profile_pace). */
+/* Is it one limit whose rate changes with time?  Its rule is that of its highest rate; a limiter, or a call here, gives
+   a copy of the rule the profile's clock (profile_pace). */
 static inline bool plan_has_profile(const struct plan *plan)
 {
     return plan->limit[0].phases != 0;

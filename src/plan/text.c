@@ -16,7 +16,7 @@
 #include "core/num.h"
 #include "plan/reader.h"
 #include "plan/option.h"
-#include "plan/phases.h"
+#include "plan/profile/phases.h"
 #include "plan/words.h"
 #include "plan/write.h"
 

@@ -202,8 +202,8 @@ static uint64_t next_start(struct prop *prop, weir_limiter *limiter)
         const uint64_t start_ns = decision.start.ns;
         weir_cancel(limiter, &decision);
         decision = weir_reserve(limiter, 1, WEIR_FOREVER);
-        prop_check(prop, decision.start.ns == start_ns, "given back and taken again it starts at %" PRIu64 ", not %" PRIu64,
-                   decision.start.ns, start_ns);
+        prop_check(prop, decision.start.ns == start_ns,
+                   "given back and taken again it starts at %" PRIu64 ", not %" PRIu64, decision.start.ns, start_ns);
     }
     const bool never = decision.verdict == WEIR_DENY && decision.retry_ns == WEIR_FOREVER;
     prop_check(prop, weir_allowed(decision) || never, "verdict %u", decision.verdict);
@@ -252,8 +252,8 @@ static void change(struct prop *prop, const struct oracle *oracle, const weir_pl
         const int64_t position = missing + (int64_t)(k << PROFILE_SCALE);
         const uint64_t wanted_ns = profile_reach(&after, position > 0 ? (uint64_t)position : 0);
         prop_check(prop, start_ns == (wanted_ns == UINT64_MAX ? wanted_ns : at_ns + wanted_ns),
-                   "start %" PRIu64 " behind the change at %" PRIu64 " is at %" PRIu64 ", not %" PRIu64, k, at_ns, start_ns,
-                   at_ns + wanted_ns);
+                   "start %" PRIu64 " behind the change at %" PRIu64 " is at %" PRIu64 ", not %" PRIu64, k, at_ns,
+                   start_ns, at_ns + wanted_ns);
         if (start_ns == UINT64_MAX) break;
         weir_manual_set(limiter, (weir_instant){start_ns});
     }
@@ -261,8 +261,7 @@ static void change(struct prop *prop, const struct oracle *oracle, const weir_pl
 
 static void profile_property(struct prop *prop)
 {
-    static const char *const choices[] = {"", " burst=2", " catchup=1.5", 
-                                        " algorithm=gcra burst=2 start=empty"};
+    static const char *const choices[] = {"", " burst=2", " catchup=1.5", " algorithm=gcra burst=2 start=empty"};
     const char *const options = choices[prop_pick(prop, 4)];
     struct oracle oracle;
     weir_plan plan;

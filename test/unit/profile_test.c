@@ -246,7 +246,7 @@ static void gcra_keeps_its_home(void **unused)
 static void ends(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = open_limiter("1000/s for 5ms", WEIR_CLOCK_SYSTEM);
+    weir_limiter *limiter = open_limiter("1000/s for 5ms burst=1s", WEIR_CLOCK_SYSTEM);
     int started = 0;
     weir_decision decision;
     while ((decision = weir_take_wait(limiter, 1, WEIR_FOREVER)).verdict == WEIR_ALLOW) started++;
@@ -262,7 +262,7 @@ static void ends(void **unused)
 static void leases_take_each(void **unused)
 {
     (void)unused;
-    weir_limiter *limiter = open_limiter("100000/s for 20ms burst=1000", WEIR_CLOCK_SYSTEM);
+    weir_limiter *limiter = open_limiter("100000/s for 20ms burst=1s", WEIR_CLOCK_SYSTEM);
     weir_lease lease;
     uint64_t started = 0;
     assert_int_equal(weir_lease_open(&lease, limiter, NULL), 0);
@@ -284,7 +284,7 @@ static void what_is_reported(void **unused)
     for (uint64_t i = 0; i < 3; i++) assert_int_equal(start_at(limiter, S), S + i * 100 * MS);
     weir_manual_set(limiter, (weir_instant){S + 1500 * MS}); /* in the pause */
     weir_read_stats(limiter, &stats, sizeof stats);
-    assert_int_equal(stats.due, 11); /* the first at once, and ten in a second */
+    assert_int_equal(stats.due, 11);                /* the first at once, and ten in a second */
     assert_int_equal(stats.late_now_ns, 1200 * MS); /* since the fourth was due */
     weir_close(limiter);
 }
@@ -309,12 +309,23 @@ static void check_same(num128 one, struct halves other)
 static void both_arithmetics(void **unused)
 {
     (void)unused;
-    static const uint64_t edges[] = {1, 2, 3, 10, 1ULL << 31, 1ULL << 32, (1ULL << 33) + 1, 1ULL << 62, 1ULL << 63,
-                                     UINT64_MAX / 3, UINT64_MAX - 1, UINT64_MAX};
+    static const uint64_t edges[] = {1,
+                                     2,
+                                     3,
+                                     10,
+                                     1ULL << 31,
+                                     1ULL << 32,
+                                     (1ULL << 33) + 1,
+                                     1ULL << 62,
+                                     1ULL << 63,
+                                     UINT64_MAX / 3,
+                                     UINT64_MAX - 1,
+                                     UINT64_MAX};
     enum { EDGES = sizeof edges / sizeof *edges };
     for (int i = 0; i < EDGES * EDGES * EDGES; i++) {
         const uint64_t a = edges[i % EDGES], b = edges[i / EDGES % EDGES], c = edges[i / EDGES / EDGES];
-        const num128 product = num128_multiply(a, b), divisor = num128_add(num128_multiply(c, 1), num128_multiply(a, 1));
+        const num128 product = num128_multiply(a, b),
+                     divisor = num128_add(num128_multiply(c, 1), num128_multiply(a, 1));
         const struct halves other = portable_num128_multiply(a, b);
         const struct halves by = portable_num128_add(portable_num128_multiply(c, 1), portable_num128_multiply(a, 1));
         num128 rest;

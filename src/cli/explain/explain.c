@@ -26,7 +26,7 @@ enum { TEXT_MAX = 8192 };
 
 struct asked {
     bool pace, json;
-    uint64_t window_ns, starts; /* 0: none */
+    uint64_t window_ns, starts;   /* 0: none */
     const char *picture, *system; /* NULL: none */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    The rate of a profile over time, drawn on a terminal or as a picture.
 
-   A phase without an end is drawn for a fifth of the time before it.  A column of text shows the average of its time. */
+   A phase without an end is drawn for a fifth of the time before it.  A column of text is the average of its time. */
 #include "cli/explain/rate_plot.h"
 
 #include "cli/explain/plot.h"

@@ -223,9 +223,10 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct pace *pace = worker->pace;
     struct job job;
-    while (next_job(pace, &job)) {
+    bool over = false;
+    while (!over && next_job(pace, &job)) {
         const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
-        const bool over = pace_over(pace, &decision);
+        over = pace_over(pace, &decision);
         if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, &decision);
         else if (!over && (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY)) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,

@@ -74,11 +74,9 @@ void pace_stop(struct pace *pace, uint64_t why)
     atom_store(&pace->stop, why);
 }
 
-bool pace_over(struct pace *pace, const weir_decision *decision)
+bool pace_over(const struct pace *pace, const weir_decision *decision)
 {
-    const bool over = decision->verdict == WEIR_DENY && atom_load(&pace->limiter->ends) != 0;
-    if (over) pace_stop(pace, 1);
-    return over;
+    return decision->verdict == WEIR_DENY && atom_load(&pace->limiter->ends) != 0;
 }
 
 void pace_print_summary(struct pace *pace, FILE *out)

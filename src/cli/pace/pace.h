@@ -81,8 +81,8 @@ void pace_watch_end(struct pace_watch *watch);
 void pace_print_summary(struct pace *pace, FILE *out);
 bool pace_stopped(const struct pace *pace);
 
-/* Was this the refusal of a profile that has come to its end?  Then the work is done, and no further line is started. */
-bool pace_over(struct pace *pace, const weir_decision *decision);
+/* Was this the refusal of a profile that has come to its end?  Then the work is done, but for what has a start. */
+bool pace_over(const struct pace *pace, const weir_decision *decision);
 
 /* No further line is started; why as in pace->stop. */
 void pace_stop(struct pace *pace, uint64_t why);

@@ -225,7 +225,8 @@ static void *observe(void *argument)
     while (atom_load_acquire(&watch->over) == 0) {
         const uint64_t for_left_ns = for_left_ns_of(pace);
         const uint64_t grace_left_ns = asked.times == 0 ? UINT64_MAX : left_ns(pace->grace_ns, asked.first_ns);
-        if (pace_stopped(pace) || for_left_ns == 0 || waits_behind_end(pace)) stop(watch, most(atom_load(&pace->stop), 1));
+        if (pace_stopped(pace) || for_left_ns == 0 || waits_behind_end(pace))
+            stop(watch, most(atom_load(&pace->stop), 1));
         end_commands(pace, &asked, grace_left_ns);
         const struct timespec nap = {0, (long)nap_of(for_left_ns, grace_left_ns)};
         on_signal(watch, &shown, &asked, sigtimedwait(&set, NULL, &nap));

@@ -9,7 +9,7 @@
 
 #include "core/num.h"
 #include "host/thread.h"
-#include "plan/phases.h"
+#include "plan/profile/phases.h"
 
 enum { TEXT_SIZE = 256, SECOND_NS = 1000000000 };
 
@@ -150,7 +150,8 @@ void phase_record_print(const struct phase_record *record, struct phase_moment a
         const struct phase_tally *tally = &record->tally[i];
         char text[TEXT_SIZE];
         struct writer writer = {text, sizeof text, 0};
-        if (!has_starts(record, i) || (record->profile.phase[i].begins_ns > elapsed_ns && tally->started == 0)) continue;
+        if (!has_starts(record, i) || (record->profile.phase[i].begins_ns > elapsed_ns && tally->started == 0))
+            continue;
         const uint64_t asked = asked_in(record, i, at);
         write_name(record, i, &writer);
         write_text(&writer, ": ");

@@ -8,7 +8,7 @@
        200/s
        catchup=1.2
 
-   What follows a "#" is a comment.  A line may be options alone, and may have the "then" at its end or its beginning. */
+   What follows a "#" is a comment.  A line may be options alone, and may begin or end with the "then". */
 #include "cli/pace/profile/profile_file.h"
 
 #include <errno.h>

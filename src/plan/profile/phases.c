@@ -6,7 +6,7 @@
 
    ".." is a ramp to that rate, from the rate before it, or from nothing.  Only the last phase may go without a time: it
    goes on for good.  Options stand behind any phase, and belong to all of it. */
-#include "plan/phases.h"
+#include "plan/profile/phases.h"
 
 #include <string.h>
 
@@ -235,7 +235,8 @@ bool phases_read(struct reader *reader, bool rate_is_read)
                                    "", 0, "; here write one rate, for example 100/s");
     }
     if (reader->last_size != 0)
-        return reader_fail(reader, at, "a rate that changes with time is alone in its text; for example 100/s for 1min");
+        return reader_fail(reader, at,
+                           "a rate that changes with time is alone in its text; for example 100/s for 1min");
     reader->rated = rate_is_read;
     for (;;) {
         if (!read_phase(reader, rate_is_read)) return false;
@@ -254,7 +255,8 @@ bool phases_read(struct reader *reader, bool rate_is_read)
     if (c == ';' || c == ',')
         return reader_fail(reader, reader->at, "phases are joined by then; for example 100/s for 1min then 200/s");
     if (c != '\0') return reader_fail(reader, reader->at, expected_phase);
-    if (reader->nginx) return reader_fail(reader, at, "r/s is nginx's spelling, and no phase; for example 10/s for 1min");
+    if (reader->nginx)
+        return reader_fail(reader, at, "r/s is nginx's spelling, and no phase; for example 10/s for 1min");
     return use_highest(reader);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    The phases of a profile as text; the grammar is in phases.c. */
-#ifndef WEIR_PLAN_PHASES_H
-#define WEIR_PLAN_PHASES_H
+#ifndef WEIR_PLAN_PROFILE_PHASES_H
+#define WEIR_PLAN_PROFILE_PHASES_H
 
 #include "core/profile.h"
 #include "plan/reader.h"

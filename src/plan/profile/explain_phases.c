@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/num.h"
-#include "plan/phases.h"
+#include "plan/profile/phases.h"
 #include "plan/plan.h"
 #include "plan/text.h"
 
