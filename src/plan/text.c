@@ -306,7 +306,7 @@ static bool read_limit(struct reader *reader)
     if (!read_word_limit(reader, &found)) return false;
     if (found) return true;
     const bool begins = phases_begin(reader);
-    reader->zero = strstr(reader->text + reader->at, "..") != NULL;
+    reader->zero = phases_may_ramp(reader);
     if (!begins && (!reader_rate(reader) || !reader_options(reader))) return false;
     if ((begins || phases_follow(reader)) && !phases_read(reader, !begins)) return false;
     if (!reader_choose(reader)) return false;

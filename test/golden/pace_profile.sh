@@ -48,9 +48,10 @@ same out expected
 
 # No line comes any more, and the input stays open.
 mkfifo slow
-{ echo a; sleep 60; } >slow &
+exec 3<>slow
+echo a >&3
 run 'an end while no line waits' timeout 30 "$weir" pace '1000/s for 10ms' -q <slow
-kill $!
+exec 3>&-
 ends 0
 
 # ---- mistakes ----

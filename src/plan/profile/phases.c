@@ -66,17 +66,32 @@ bool phases_begin(const struct reader *reader)
     return reader_is_digit(reader_peek(&ahead));
 }
 
+bool phases_may_ramp(const struct reader *reader)
+{
+    const char *text = reader->text + reader->at;
+    while (*text != '\0' && (text[0] != '.' || text[1] != '.')) text++;
+    return *text != '\0';
+}
+
 bool phases_follow(const struct reader *reader)
 {
     return is_ramp(reader) || is_word(reader, "for") || is_word(reader, "then");
 }
 
-/* A letter more, less or another; or two in the wrong order. */
+/* Two letters in the wrong order. */
+static bool is_swapped(const char *name, const char *word, size_t size)
+{
+    size_t i = 0;
+    while (i < size && name[i] == word[i]) i++;
+    return size == strlen(name) && i + 1 < size && name[i] == word[i + 1] && name[i + 1] == word[i] &&
+           strncmp(name + i + 2, word + i + 2, size - i - 2) == 0;
+}
+
+/* Or a letter more, less or another. */
 static bool is_near(const char *name, const char *word, size_t size)
 {
-    size_t edits = 2, same = 0;
-    for (size_t i = 0; i < size; i++) same += memchr(name, word[i], strlen(name)) != NULL;
-    return words_is_nearer(name, word, size, &edits) || (size == strlen(name) && same == size);
+    size_t edits = 2;
+    return words_is_nearer(name, word, size, &edits) || is_swapped(name, word, size);
 }
 
 bool phases_fail_near(struct reader *reader, size_t at, const char *word, size_t size)

@@ -10,6 +10,9 @@
 /* True at a ramp or a pause, with which a profile may begin. */
 bool phases_begin(const struct reader *reader);
 
+/* True where a ramp may be ahead, whose rates may be 0. */
+bool phases_may_ramp(const struct reader *reader);
+
 /* True at the word behind a rate with which it is the first phase of a profile. */
 bool phases_follow(const struct reader *reader);
 
