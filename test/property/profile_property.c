@@ -6,6 +6,7 @@
              none from the end of the profile on; the two are inverse to each other
    calls     of a caller that is always ready, by the pure functions and by a limiter that begins at its first call, one
              after the other, some given back and taken again
+   bound     in no window more than explain prints: that of the highest rate, and one for the rounding to ticks
    change    to another profile in the middle of a phase: what is due is carried in whole ticks */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "property/property.h"
 #include "wide.h"
 
-enum { TEXT_SIZE = 1024, ORACLE_PHASES = 6, STARTS_MEAN = 30, TIMES = 8 };
+enum { TEXT_SIZE = 1024, ORACLE_PHASES = 6, STARTS_MEAN = 30, TIMES = 8, BOUND_CALLS = 80, BOUND_STARTS = 60 };
 
 static const uint64_t MINUTE_NS = 60000000000, LONGEST_NS = 100000000000;
 
@@ -259,6 +260,29 @@ static void change(struct prop *prop, const struct oracle *oracle, const weir_pl
     }
 }
 
+/* Of calls that come at any time no window holds more than explain prints. */
+static void check_bound(struct prop *prop, const weir_plan *plan)
+{
+    const struct limit *limit = &plan_inside_const(plan)->limit[0];
+    uint64_t state[8] = {0}, started[BOUND_STARTS], now_ns = 0;
+    int count = 0;
+    for (int i = 0; i < BOUND_CALLS && count < BOUND_STARTS; i++) {
+        if (prop_chance(prop, 2)) now_ns += prop_pick_size(prop, LONGEST_NS / 10);
+        const weir_decision decision = weir_decide(plan, state, (weir_instant){now_ns}, 1);
+        const bool never = decision.verdict == WEIR_DENY && decision.retry_ns == WEIR_FOREVER;
+        prop_step(prop);
+        if (weir_allowed(decision)) started[count++] = now_ns;
+        else if (!never && prop_chance(prop, 2)) now_ns += decision.retry_ns;
+    }
+    for (int last = 0; last < count; last++) {
+        for (int first = 0; first <= last; first++) {
+            const uint64_t window_ns = started[last] - started[first] + 1;
+            prop_check(prop, (uint64_t)(last - first + 1) <= facts_most_in(limit, window_ns),
+                       "%d starts in %" PRIu64 " ns", last - first + 1, window_ns);
+        }
+    }
+}
+
 static void profile_property(struct prop *prop)
 {
     static const char *const choices[] = {"", " burst=2", " catchup=1.5", " algorithm=gcra burst=2 start=empty"};
@@ -275,6 +299,7 @@ static void profile_property(struct prop *prop)
                error.message);
     check_clock(prop, &oracle, &plan);
     check_ready(prop, &oracle, &plan);
+    check_bound(prop, &plan);
     prop_check(prop, weir_open(&limiter, oracle.text, &opened, &error) == 0, "%s", error.message);
     const uint64_t base_ns = prop_pick_size(prop, UINT64_C(1) << 60);
     weir_manual_set(limiter, (weir_instant){base_ns});

@@ -58,7 +58,9 @@ void rate_plot_print(const struct limit *limit, FILE *out)
         int end = 0;
         for (int column = 0; column < RATE_COLUMNS; column++) {
             const double height = average(&profile, all_ns, (uint64_t)column) / highest(limit) * RATE_ROWS;
-            line[column] = height > row - 0.5 ? '#' : height > row - 1 + 1e-9 ? '.' : ' ';
+            line[column] = ' ';
+            if (height > row - 1 + 1e-9) line[column] = '.';
+            if (height > row - 0.5) line[column] = '#';
             if (line[column] != ' ') end = column + 1;
         }
         fprintf(out, "  %-*s%.*s\n", end > 0 ? 10 : 0, row == RATE_ROWS ? label : "", end, line);
