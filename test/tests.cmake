@@ -57,7 +57,7 @@ weir_programs(unit test TIER check USES cmocka NAMES pace_lines
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka NAMES record
     PARTS common/json_file pace/outcomes pace/record pace/record_print)
-weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
+weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
