@@ -32,6 +32,7 @@ weir_unpack_by(xz LibLZMA::LibLZMA)
 weir_unpack_by(zstd weir_zstd)
 if(unpack_lacks)
     list(JOIN unpack_lacks ", " lacks)
-    weir_without("logs compressed by ${lacks} for weir replay and weir pace --at" "they read them from a pipe of what unpacks them"
+    weir_without("logs compressed by ${lacks} for weir replay and weir pace --at"
+        "they read them from a pipe of what unpacks them"
         "tools/deps build")
 endif()

@@ -22,8 +22,8 @@ struct packed *packed_open(const struct unpack_format *format, const void *bytes
                            char message[PACKED_MESSAGE_SIZE]);
 void packed_close(struct packed *packed); /* NULL is fine */
 
-/* It has unpacked what it was given: more has to be read, into bytes, and packed_given; 0 is the end of the log.  False:
-   the end came too early, see message. */
+/* It has unpacked what it was given: more has to be read, into bytes, and packed_given; 0 is the end of the log.
+   False: the end came too early, see message. */
 bool packed_wants(const struct packed *packed);
 bool packed_given(struct packed *packed, size_t size, char message[PACKED_MESSAGE_SIZE]);
 
