@@ -140,6 +140,9 @@ says err '; 1 malformed line skipped'
 run '--skip-invalid, JSON' "$weir" pace --at time --skip-invalid --json <in
 json err '.lines == 2 and .log.malformed == 1'
 for _ in {1..10}; do echo nonsense; done >in
+run 'a format that it does not guess' "$weir" pace --at time <in
+ends 2
+says err "; the format is said with --format, the time's field with --at; --skip-invalid would skip and count "
 run 'nothing can be read' "$weir" pace --at time --skip-invalid <in
 ends 2
 silent out

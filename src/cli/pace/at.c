@@ -110,7 +110,8 @@ static enum at_found malformed(struct at *at, const struct accesslog_problem *pr
     else snprintf(place, sizeof place, "line %llu, column %zu", line, problem->column);
     at->course.log.malformed++;
     if (!at->skip_invalid) {
-        trouble("%s: %s; --skip-invalid would skip and count such lines", place, problem->message);
+        trouble("%s: %s; %s--skip-invalid would skip and count such lines", place, problem->message,
+                at->course.began ? "" : "the format is said with --format, the time's field with --at; ");
         return AT_REFUSED;
     }
     if (at->course.log.malformed <= SHOWN_MAX && !at->quiet) trouble("%s: %s; skipped", place, problem->message);

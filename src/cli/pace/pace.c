@@ -48,7 +48,7 @@ static const struct option_row option_rows[] = {
     {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes", argument_text, AT(follow.path)},
     {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary", argument_flag, AT(quiet)},
     {"summary", 0, "FILE", "write the summary to FILE instead of stderr", argument_text, AT(summary)},
-    {"at", 0, "FIELD", "no limit: a line of an access log starts at the time in its FIELD (time: any)", at_read_field,
+    {"at", 0, "FIELD", "no limit: lines of a log start at the times in their FIELD; for example time", at_read_field,
      AT(at.time)},
     {"speed", 0, "N", "N times as fast as the log (1)", at_read_speed, AT(at.course), .needs = NEEDS_AT},
     {"gap-max", 0, "TIME", "cut longer gaps in the log to TIME", argument_time, AT(at.course.gap_max_ns),
@@ -446,16 +446,16 @@ const struct command *pace_command(void)
         .name = "pace",
         .synopsis = "LIMIT|--at FIELD [OPTION]... [-- COMMAND [ARGUMENT|{}]...]",
         .summary = "let stdin's lines through, or run a command for each, at a rate or at the times in a log",
-        .details =
-            "  seq 3000000 | weir pace 1000000/s > /dev/null\n"
-            "  weir pace 12000,1.1 < requests      12,000 a second; up to 1.1 times that while behind\n"
-            "  weir pace 10MiB/s < image > copy    a unit of bytes: --bytes is implied\n"
-            "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
-            "  weir pace --at time --speed 10 -j 50 -- curl -fsSgo /dev/null http://127.0.0.1{uri} < access.log\n"
-            "\n"
-            "Exit status: 0 done, 2 error, or that of the first command that failed.  On SIGINT or SIGTERM\n"
-            "no more are started, running commands are waited for (not on a second signal), and the summary\n"
-            "is printed.  SIGUSR1 prints the summary without stopping.\n",
+        .details = "  seq 3000000 | weir pace 1000000/s > /dev/null\n"
+                   "  weir pace 12000,1.1 < requests      12,000 a second; up to 1.1 times that while behind\n"
+                   "  weir pace 10MiB/s < image > copy    a unit of bytes: --bytes is implied\n"
+                   "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
+                   "  weir pace --at time --speed 10 < access.log > /dev/null\n"
+                   "  weir pace --at time -j 50 -- curl -fsSgo /dev/null http://127.0.0.1{uri} < access.log\n"
+                   "\n"
+                   "Exit status: 0 done, 2 error, or that of the first command that failed.  On SIGINT or SIGTERM\n"
+                   "no more are started, running commands are waited for (not on a second signal), and the summary\n"
+                   "is printed.  SIGUSR1 prints the summary without stopping.\n",
         .options = option_rows,
         .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,
