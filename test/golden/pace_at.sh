@@ -114,8 +114,9 @@ run '--count' "$weir" pace --at time -f '$msec "$request"' --count 3 <in
 ends 0
 head -n 3 in >expected
 same out expected
-run '--for' "$weir" pace --at time -f '$msec "$request"' --for 500ms <in
+run '--for' bash -c 'printf "%s,\n" time 0 0 9999 | "$0" pace --at time --for 300ms' "$weir"
 ends 0
+printf '0,\n0,\n' >expected
 same out expected
 run '--bytes' "$weir" pace --at time -f '$msec "$request"' --speed 1000 --bytes --json <in
 ends 0
@@ -208,7 +209,7 @@ for number in 2 15; do
         printf '{"time": 1, "n": 1}\n{"time": 99999, "n": 2}\n' >in
         python3 "$lib/ending.py" pid end "$weir" pace --at time $command <in >out 2>err &
         until_true test -s pid
-        sleep 0.2
+        until_true grep -q 'whole seconds' err # it has begun
         kill -$number "$(cat pid)"
         until_true test -s end
         wait
