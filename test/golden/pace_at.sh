@@ -215,7 +215,7 @@ for number in 2 15; do
         wait
         status=$(cat end)
         ends -$number
-        says err ' of the log'
+        says err '0 ns of the log'
     done
 done
 set +m

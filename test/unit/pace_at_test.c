@@ -258,13 +258,35 @@ static void skipped(void **state)
     closed(pace);
 }
 
+/* What is counted is what was started, wherever the work ends, and all that was skipped. */
+static void counted(void **state)
+{
+    struct pace *pace = opened("t", "1");
+    (void)state;
+    machine.input[0] = "t,n\n1,a\n1,b\n1,c\n0,d\n1,e\n9,f\n";
+    pace->count_max = 5;
+    pace_lines(pace);
+    assert_int_equal(machine.writes, 1);
+    assert_int_equal(pace->record.log.backward, 1);
+    assert_int_equal(pace->record.log.span_ns, 0);
+    closed(pace);
+
+    pace = opened("t", "1");
+    machine.input[0] = "t,n\n1,a\n2,b\nx";
+    pace->at.skip_invalid = true;
+    pace_lines(pace);
+    assert_int_equal(pace->record.log.span_ns, S);
+    assert_int_equal(pace->record.log.malformed, 1);
+    closed(pace);
+}
+
 static void stopped_while_it_sleeps(void **state)
 {
     struct pace *pace = opened("t", "1");
     (void)state;
     machine.input[0] = "t,n\n1,a\n2,b\n";
     pace_stop(pace, 1);
-    assert_int_equal(pace_take_wait(pace, machine.now_ns + S, 1).verdict, WEIR_STOPPED);
+    assert_int_equal(pace_take_wait(pace, &(struct at_stamp){.due_ns = machine.now_ns + S}, 1).verdict, WEIR_STOPPED);
     closed(pace);
 }
 
@@ -295,10 +317,15 @@ static void speeds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_the_stamp), cmocka_unit_test(equal_and_backward),
-        cmocka_unit_test(gaps_are_cut), cmocka_unit_test(stall),
-        cmocka_unit_test(late_source),  cmocka_unit_test(refused),
-        cmocka_unit_test(skipped),      cmocka_unit_test(stopped_while_it_sleeps),
+        cmocka_unit_test(at_the_stamp),
+        cmocka_unit_test(equal_and_backward),
+        cmocka_unit_test(gaps_are_cut),
+        cmocka_unit_test(stall),
+        cmocka_unit_test(late_source),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(skipped),
+        cmocka_unit_test(counted),
+        cmocka_unit_test(stopped_while_it_sleeps),
         cmocka_unit_test(speeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

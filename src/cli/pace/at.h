@@ -24,6 +24,12 @@ struct at_course {
    later than that; it may be before what was due last. */
 uint64_t at_due_ns(struct at_course *course, uint64_t stamp_ns, uint64_t now_ns);
 
+/* Of a line: when it is due, and the log up to it. */
+struct at_stamp {
+    uint64_t due_ns;
+    struct record_log log;
+};
+
 enum at_found { AT_DUE, AT_PASSED /* no line of the log: to be passed over */, AT_REFUSED /* said why */ };
 
 /* Zeroed but for what is asked for = at the beginning; time NULL: lines start by a limit. */

@@ -39,7 +39,7 @@ struct job {
     char *line, *values; /* owned; of the fields that the command names, or NULL */
     uint64_t number, cost;
     uint64_t arrived_ns; /* it was not there before */
-    uint64_t stamp_ns;   /* of a log */
+    struct at_stamp stamp;
 };
 
 /* What stands for the text's next byte, or for the mark that it begins with; *size: of that. */
@@ -215,7 +215,7 @@ static bool next_job(struct pace *pace, struct job *job)
         const char *bytes = input_take(&pace->input, 1, &size);
         job->cost = pace->bytes ? size : 1;
         job->arrived_ns = pace->arrived_ns;
-        job->stamp_ns = pace_stamp_ns(pace);
+        job->stamp = pace_stamp(pace);
         job->values = pace->at.values;
         pace->at.values = NULL;
         if (bytes[size - 1] == pace->input.delimiter) size--;
@@ -244,7 +244,7 @@ static void *work(void *argument)
     struct pace *pace = worker->pace;
     struct job job;
     while (next_job(pace, &job)) {
-        const weir_decision decision = pace_take_wait(pace, job.stamp_ns, job.cost);
+        const weir_decision decision = pace_take_wait(pace, &job.stamp, job.cost);
         if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, &decision);
         else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,

@@ -78,7 +78,8 @@ static bool take_lines(struct pace *pace, struct batch *batch, int lines)
     batch->count = 0;
     if (take_due(pace, batch, lines)) return true;
     const uint64_t cost = pace->bytes ? input_size_of(&pace->input, pace->input.next) : 1;
-    weir_decision decision = pace_take_wait(pace, pace_stamp_ns(pace), cost);
+    const struct at_stamp stamp = pace_stamp(pace);
+    weir_decision decision = pace_take_wait(pace, &stamp, cost);
     if (is_too_large(pace, cost, &decision)) return true;
     if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
         pace->status = trouble("line %llu costs %llu, more than %s can ever let through", line_number(pace),

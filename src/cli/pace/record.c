@@ -189,8 +189,14 @@ void record_end(struct record *record)
 
 void record_logged(struct record *record, const struct record_log *log)
 {
+    struct record_log *known = &record->log;
     host_lock(&record->mutex);
-    record->log = *log;
+    known->span_ns = most(known->span_ns, log->span_ns);
+    known->malformed = most(known->malformed, log->malformed);
+    known->backward = most(known->backward, log->backward);
+    known->backward_max_ns = most(known->backward_max_ns, log->backward_max_ns);
+    known->gaps = most(known->gaps, log->gaps);
+    known->cut_ns = most(known->cut_ns, log->cut_ns);
     host_unlock(&record->mutex);
 }
 

@@ -76,6 +76,8 @@ void record_behind(struct record *record, uint64_t behind_ns);
 void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, uint64_t due_ns, uint64_t cost);
 void record_parts(struct record *record, uint64_t count);
 void record_end(struct record *record);
+
+/* The log has come at least so far; what is 0 is not said. */
 void record_logged(struct record *record, const struct record_log *log);
 void record_dropped(struct record *record, uint64_t count);
 

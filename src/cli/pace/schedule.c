@@ -97,37 +97,39 @@ enum input_state pace_next_lines(struct pace *pace)
     while ((state = next_lines(pace)) == INPUT_READY && pace->at.time != NULL) {
         size_t size;
         const enum at_found found = look(pace, pace->input.next);
-        record_logged(&pace->record, &pace->at.course.log);
         if (found == AT_REFUSED) return INPUT_REFUSED;
         if (found == AT_DUE) return INPUT_READY;
         input_take(&pace->input, 1, &size);
         pace->at.looked = false;
         pace->lines_passed++;
+        record_logged(&pace->record, &(struct record_log){.malformed = pace->at.course.log.malformed});
         if (pace_stopped(pace)) return INPUT_INTERRUPTED;
     }
     return state;
 }
 
-uint64_t pace_stamp_ns(struct pace *pace)
+struct at_stamp pace_stamp(struct pace *pace)
 {
     pace->at.looked = false;
-    return pace->at.due_ns;
+    return (struct at_stamp){pace->at.due_ns, pace->at.course.log};
 }
 
-static weir_decision allowed(struct pace *pace, uint64_t stamp_ns, uint64_t now_ns, uint64_t cost)
+static weir_decision allowed(struct pace *pace, const struct at_stamp *stamp, uint64_t now_ns, uint64_t cost)
 {
-    atom_store(&pace->at.late_ns, subtract_to_zero(now_ns, stamp_ns));
-    return (weir_decision){.verdict = WEIR_ALLOW, .start = {stamp_ns}, .charged = cost};
+    record_logged(&pace->record, &stamp->log);
+    atom_store(&pace->at.late_ns, subtract_to_zero(now_ns, stamp->due_ns));
+    return (weir_decision){.verdict = WEIR_ALLOW, .start = {stamp->due_ns}, .charged = cost};
 }
 
 weir_decision pace_take_at(struct pace *pace, int line, weir_instant now, uint64_t cost)
 {
     if (pace->at.time == NULL) return weir_take_at(pace->limiter, now, cost);
     if (look(pace, line) != AT_DUE || pace->at.due_ns > now.ns) return (weir_decision){.verdict = WEIR_DENY};
-    return allowed(pace, pace_stamp_ns(pace), now.ns, cost);
+    const struct at_stamp stamp = pace_stamp(pace);
+    return allowed(pace, &stamp, now.ns, cost);
 }
 
-weir_decision pace_take_wait(struct pace *pace, uint64_t stamp_ns, uint64_t cost)
+weir_decision pace_take_wait(struct pace *pace, const struct at_stamp *stamp, uint64_t cost)
 {
     weir_limiter *limiter = pace->limiter;
     if (pace->at.time == NULL) return weir_take_wait(limiter, cost, WEIR_FOREVER);
@@ -135,8 +137,8 @@ weir_decision pace_take_wait(struct pace *pace, uint64_t stamp_ns, uint64_t cost
         const uint32_t seen = host_event_seen(&limiter->event);
         const uint64_t now_ns = weir_now().ns;
         if (pace_stopped(pace)) return (weir_decision){.verdict = WEIR_STOPPED};
-        if (now_ns >= stamp_ns) return allowed(pace, stamp_ns, now_ns, cost);
-        limiter_sleep(limiter, seen, stamp_ns, pace->options.min_sleep_ns);
+        if (now_ns >= stamp->due_ns) return allowed(pace, stamp, now_ns, cost);
+        limiter_sleep(limiter, seen, stamp->due_ns, pace->options.min_sleep_ns);
     }
 }
 

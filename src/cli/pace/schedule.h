@@ -11,14 +11,14 @@
    has one, and REFUSED ends the work. */
 enum input_state pace_next_lines(struct pace *pace);
 
-/* The line that is next is taken: when it is due by its stamp.  By a limit nothing happens. */
-uint64_t pace_stamp_ns(struct pace *pace);
+/* The line that is next is taken: its stamp.  By a limit that means nothing. */
+struct at_stamp pace_stamp(struct pace *pace);
 
 /* As weir_take_at, for this known line, to which all before it have been allowed. */
 weir_decision pace_take_at(struct pace *pace, int line, weir_instant now, uint64_t cost);
 
-/* As weir_take_wait without an end; stamp_ns: of pace_stamp_ns. */
-weir_decision pace_take_wait(struct pace *pace, uint64_t stamp_ns, uint64_t cost);
+/* As weir_take_wait without an end; stamp: of pace_stamp. */
+weir_decision pace_take_wait(struct pace *pace, const struct at_stamp *stamp, uint64_t cost);
 
 /* No line comes any more: from the last start on nothing is owed. */
 void pace_no_more_lines(struct pace *pace);
