@@ -52,9 +52,10 @@ weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/orde
 weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
     PARTS common/json_file pace/bytes pace/input pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka NAMES pace_lines
-    PARTS common/arguments common/json_file common/signals pace/bytes pace/commands pace/follow pace/input pace/lines
-        pace/outcomes pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
-    WRAPS host_event_wait host_now_ns poll read write)
+    PARTS common/arguments common/engine_password common/json_file common/signals pace/bytes pace/commands pace/engine
+        pace/follow pace/input pace/lines pace/outcomes pace/pace pace/part pace/progress pace/record pace/record_print
+        pace/schedule pace/told "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none"
+    WRAPS host_event_wait host_now_ns host_unix_ns poll read record_start write)
 weir_programs(unit test TIER check USES cmocka NAMES record
     PARTS common/json_file pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)

@@ -47,6 +47,20 @@ static const struct option_row option_rows[] = {
     {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes", argument_text, AT(follow.path)},
     {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary", argument_flag, AT(quiet)},
     {"summary", 0, "FILE", "write the summary to FILE instead of stderr", argument_text, AT(summary)},
+    {"jobs-max", 'J', "MAX", "begin with -j workers, add one whenever a start would be late for want of one, up to MAX",
+     argument_count, AT(workers_max), .most = WORKERS_MAX},
+    {"think", 0, "TIME", "a worker waits so long after its command has ended", argument_time, AT(think_ns)},
+    {"begin", 0, "TIME", "begin then: 2026-11-28T12:00:00Z, a Unix time, or \"next minute\"", pace_read_begin, AT(part)},
+    {"part", 0, "PART", "2/5: every 5th start of the schedule, beginning with the 2nd", pace_read_part, AT(part),
+     .needs = "--begin \"next minute\""},
+    {"engine", 0, "URL", "share the schedule with all that use this Redis or Valkey and key", argument_text,
+     AT(engine_url)},
+    {"key", 0, "TEXT", "name of the schedule in the engine (the limit)", argument_text, AT(engine_key),
+     .needs = "--engine"},
+    {"prefix", 0, "TEXT", "prefix of the keys in the engine (weir:)", argument_text, AT(engine_prefix),
+     .needs = "--engine"},
+    {"password-file", 0, "FILE", "the engine's password is the first line of FILE", argument_text, AT(password_file),
+     .needs = "--engine"},
 };
 
 static const char mixed[] = "one limit counts bytes and another does not; for both, connect two weir pace with a pipe";
@@ -75,6 +89,9 @@ void pace_stop(struct pace *pace, uint64_t why)
 void pace_print_summary(struct pace *pace, FILE *out)
 {
     const struct record_owed owed = pace_owed(pace);
+    record_hold(&pace->record);
+    if (pace->engine != NULL) pace->record.source.engine = pace_engine_figures(pace);
+    record_end(&pace->record);
     record_print(&pace->record, &owed, pace->command != NULL ? &pace->outcomes : NULL, pace->json, out);
     if (!pace->json) pace_tell_missed(pace, owed.behind_ns, out);
 }
@@ -101,9 +118,16 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
                 argv[optind + 1]);
         return false;
     }
-    if (pace->command == NULL && (pace->workers != 0 || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
-        trouble("pace: -j, --keep-going and --grace are for commands; "
+    const bool for_commands = pace->workers != 0 || pace->workers_max != 0 || pace->think_ns != 0 ||
+                              pace->keep_going || pace->grace_ns != UINT64_MAX;
+    if (pace->command == NULL && for_commands) {
+        trouble("pace: -j, -J, --think, --keep-going and --grace are for commands; "
                 "for example weir pace 5/s -j 4 -- curl -fsS {}");
+        return false;
+    }
+    if (pace->workers_max != 0 && pace->workers_max < most(pace->workers, 1)) {
+        trouble("pace: -J %llu is less than -j %llu, with which it begins", (unsigned long long)pace->workers_max,
+                (unsigned long long)pace->workers);
         return false;
     }
     if (pace->command != NULL && pace->drop) {
@@ -255,6 +279,15 @@ static int choose_unit(struct pace *pace)
     return STATUS_DONE;
 }
 
+static bool is_unlimited(const struct plan *plan)
+{
+    uint64_t permits, period_ns;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (limit_rate(&plan->limit[i], &permits, &period_ns)) return false;
+    }
+    return true;
+}
+
 static int open_limiter(struct pace *pace)
 {
     weir_error error;
@@ -268,7 +301,14 @@ static int open_limiter(struct pace *pace)
     const struct plan *plan = plan_inside_const(&pace->plan);
     const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
     if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");
-    if (weir_open(&pace->limiter, pace->limit, &pace->options, &error) != 0) return trouble("%s", error.message);
+    if (pace->workers_max != 0 && is_unlimited(plan)) {
+        return trouble("pace: %s: no start is ever late, so -J has nothing to go by; write -j %llu", pace->limit,
+                       (unsigned long long)pace->workers_max);
+    }
+    if (pace_open_part(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    if (pace->engine_url != NULL && pace_engine_open(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    const char *own = pace->engine_url != NULL ? "unlimited" : pace->limit; /* the engine has the limit */
+    if (weir_open(&pace->limiter, own, &pace->options, &error) != 0) return trouble("%s", error.message);
     return STATUS_DONE;
 }
 
@@ -278,7 +318,8 @@ static void print_limit(struct pace *pace)
     weir_plan_text(&pace->plan, text, sizeof text);
     const bool told = !pace->json && !pace->quiet;
     if (told) fprintf(stderr, "%s\n", text);
-    if (told) pace_tell_slept(pace, stderr);
+    if (told && pace->engine == NULL) pace_tell_slept(pace, stderr);
+    if (told) pace_tell_part(pace, stderr);
     pace->told_ns = weir_now().ns;
 }
 
@@ -310,6 +351,7 @@ static int finish(struct pace *pace)
 {
     const int summary = write_summary(pace);
     const uint64_t stop = atom_load(&pace->stop);
+    pace_engine_close(pace);
     weir_close(pace->limiter);
     input_close(&pace->input);
     /* The same Ctrl-C has ended the commands, too: that is not their failure. */
@@ -339,15 +381,19 @@ static int run(int argc, char **argv)
         atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
         print_limit(pace);
         pace->size = size_of_input();
+        pace->record.source.part = pace->part.number;
+        pace->record.source.parts = pace->part.of;
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
         pace->record.in_bytes = pace->bytes;
-        outcomes_open(&pace->outcomes, pace->workers);
+        outcomes_open(&pace->outcomes, pace->workers, pace->workers_max);
         pace_watch_start(&watch, pace);
+        pace_await_begin(pace);
         if (pace->command != NULL) pace_commands(pace);
         else pace_lines(pace);
         pace_watch_end(&watch);
         status = finish(pace);
     } else {
+        pace_engine_close(pace);
         weir_close(pace->limiter);
     }
     host_free(pace);

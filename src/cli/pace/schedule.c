@@ -24,9 +24,31 @@ struct span {
     uint64_t from_ns, to_ns;
 };
 
+bool pace_takes_singly(const struct pace *pace)
+{
+    return pace->part.of != 0 || pace->engine != NULL;
+}
+
+weir_decision pace_take(struct pace *pace, uint64_t cost, uint64_t wait_max_ns)
+{
+    if (pace->engine != NULL) return pace_engine_take(pace, wait_max_ns);
+    if (pace->part.of != 0) return pace_part_take(pace, wait_max_ns);
+    return wait_max_ns == 0 ? weir_take(pace->limiter, cost) : weir_take_wait(pace->limiter, cost, wait_max_ns);
+}
+
+/* Where the engine is asked only for a worker that waits, a worker has to be there. */
+uint64_t pace_next_in_ns(struct pace *pace)
+{
+    if (pace->engine != NULL) return 0;
+    if (pace->part.of != 0) return pace_part_next_in_ns(pace);
+    const weir_decision next = weir_peek(pace->limiter, 1);
+    return weir_allowed(next) ? 0 : next.retry_ns;
+}
+
 struct owing {
     uint64_t now_ns;
     struct record_owed owed;
+    uint64_t left, pool; /* permits due and not given; that may be */
     bool found;
 };
 
@@ -73,7 +95,8 @@ enum input_state pace_next_lines(struct pace *pace)
     input_wait(&pace->input);
     pace->arrived_ns = weir_now().ns;
     idle.to_ns = limiter_stands_ns(pace->limiter, pace->arrived_ns);
-    limiter_look(pace->limiter, wait_with, &idle);
+    if (pace->part.of != 0) pace_part_idled(pace, idle.from_ns, idle.to_ns);
+    else limiter_look(pace->limiter, wait_with, &idle);
     atom_store(&pace->idle_ns, 0);
     return INPUT_INTERRUPTED;
 }
@@ -104,20 +127,33 @@ static void look_for_late(const struct cell_content *content, void *context)
     const struct rule *rule = &content->rule[0];
     if (content->count == 0 || algorithm_of(rule)->lateness == NULL) return;
     const struct account account = account_at(rule, content->state, owing->now_ns);
-    const int64_t late = account.due - account.given - (int64_t)rule->burst;
+    const int64_t left = account.due - account.given, late = left - (int64_t)rule->burst;
     owing->owed.missed = late > 0 ? permits_floor(rule, (uint64_t)late) : 0;
+    owing->left = left > 0 ? permits_floor(rule, (uint64_t)left) : 0;
+    owing->pool = permits_floor(rule, rule->burst);
+}
+
+struct pace_late pace_late_at(struct pace *pace, uint64_t now_ns)
+{
+    struct owing owing = {.now_ns = now_ns};
+    limiter_look(pace->limiter, look_for_late, &owing);
+    return (struct pace_late){owing.left, owing.owed.missed, owing.pool};
+}
+
+/* Of so many permits one is ours. */
+static uint64_t parts_of(const struct pace *pace)
+{
+    return most(pace->part.of, 1);
 }
 
 uint64_t pace_too_late(struct pace *pace)
 {
-    struct owing owing = {.now_ns = limiter_stands_ns(pace->limiter, weir_now().ns)};
-    limiter_look(pace->limiter, look_for_late, &owing);
-    return owing.owed.missed;
+    return pace_late_at(pace, limiter_stands_ns(pace->limiter, weir_now().ns)).beyond / parts_of(pace);
 }
 
 void pace_skip(struct pace *pace, uint64_t permits)
 {
-    weir_skip(pace->limiter, permits);
+    weir_skip(pace->limiter, permits * parts_of(pace));
 }
 
 /* In a list the slowest schedule is the one that the work can be on. */
@@ -152,6 +188,8 @@ static uint64_t last_waiting_ns(const struct pace *pace)
 struct record_owed pace_owed(struct pace *pace)
 {
     struct owing owing = {.now_ns = last_waiting_ns(pace)};
+    if (pace->engine != NULL) return (struct record_owed){.missed = pace_engine_figures(pace).lapsed};
     limiter_look(pace->limiter, look_at_owed, &owing);
+    owing.owed.missed /= parts_of(pace);
     return owing.owed;
 }

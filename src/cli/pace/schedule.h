@@ -7,6 +7,15 @@
 
 #include "cli/pace/pace.h"
 
+/* Takes the next start, or so many permits where bytes are counted: at once or not at all (0), or after a wait. */
+weir_decision pace_take(struct pace *pace, uint64_t cost, uint64_t wait_max_ns);
+
+/* Starts are taken one by one: they are those of a part, or an engine's. */
+bool pace_takes_singly(const struct pace *pace);
+
+/* How long until a start is due that nobody has taken; 0: one is. */
+uint64_t pace_next_in_ns(struct pace *pace);
+
 /* As input_lines.  While there is no line the schedule waits, too. */
 enum input_state pace_next_lines(struct pace *pace);
 
@@ -16,13 +25,43 @@ void pace_no_more_lines(struct pace *pace);
 /* When this operation was due; arrived_ns: before that there was no line. */
 uint64_t pace_due_ns(struct pace *pace, const weir_decision *decision, uint64_t cost, uint64_t arrived_ns);
 
-/* --drop: permits that were due longer ago than the pool lasts. */
+/* Permits that are due and were not given; of them those due longer ago than the pool lasts; and those that it has. */
+struct pace_late {
+    uint64_t left, beyond, pool;
+};
+struct pace_late pace_late_at(struct pace *pace, uint64_t now_ns);
+
+/* --drop: starts that were due longer ago than the pool lasts. */
 uint64_t pace_too_late(struct pace *pace);
 
-/* These are not going to start: the schedule goes on after them, and the pool stays as it is. */
+/* These starts, or bytes, are not going to happen: the schedule goes on after them, and the pool stays as it is. */
 void pace_skip(struct pace *pace, uint64_t permits);
 
 /* What the work owes to its schedule, while lines wait. */
 struct record_owed pace_owed(struct pace *pace);
+
+/* ---- part.c ---- */
+
+/* [the limiter is opened] What --part and --begin need is there; else prints what is wrong, STATUS_TROUBLE. */
+int pace_open_part(struct pace *pace);
+void pace_tell_part(const struct pace *pace, FILE *out);
+
+/* Until --begin, or a stop. */
+void pace_await_begin(struct pace *pace);
+
+weir_decision pace_part_take(struct pace *pace, uint64_t wait_max_ns);
+uint64_t pace_part_next_in_ns(struct pace *pace);
+
+/* No line was there from one time to the other. */
+void pace_part_idled(struct pace *pace, uint64_t from_ns, uint64_t to_ns);
+
+/* ---- engine.c ---- */
+
+/* The engine answers, and a thread asks it; pace_engine_close is for whatever came of it. */
+int pace_engine_open(struct pace *pace);
+void pace_engine_close(struct pace *pace);
+
+weir_decision pace_engine_take(struct pace *pace, uint64_t wait_max_ns);
+struct record_engine pace_engine_figures(struct pace *pace);
 
 #endif
