@@ -112,8 +112,9 @@ wrong 'pace: --password-file needs --engine' 10/s --password-file k
 wrong 'pace: --engine: ' 10/s --engine http://127.0.0.1
 wrong 'pace: a key has 1 to 4096 bytes' 10/s --engine "$url" --key ''
 wrong 'pace: 12000,1.5: an engine has no catchup' 12000,1.5 --engine "$url"
-wrong "pace: 10/s algorithm=timeline: with --engine expected one limit that has a rate, and no other algorithm than gcra; for example '1000/s burst=100'" \
+wrong "pace: 10/s algorithm=timeline: with --engine expected one limit that has a rate, and no other algorithm than" \
     '10/s algorithm=timeline' --engine "$url"
 wrong 'pace: --engine counts starts, not bytes' 10MiB/s --engine "$url"
 wrong 'pace: --engine cannot be used with --drop, --rate-file or --part' 10/s --drop --engine "$url"
-wrong 'pace: --engine cannot be used with --drop, --rate-file or --part' 10/s --part 1/2 --begin 'next hour' --engine "$url"
+wrong 'pace: --engine cannot be used with --drop, --rate-file or --part' \
+    10/s --part 1/2 --begin 'next hour' --engine "$url"

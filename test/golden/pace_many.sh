@@ -63,7 +63,8 @@ wrong '--begin "soon": expected a time; for example 2026-11-28T12:00:00Z, ' 100/
 wrong '--begin "2026-11-28T12:00:00": say the zone' 100/s --begin 2026-11-28T12:00:00
 wrong 'pace: --begin: that was before this machine was started' 100/s --begin 1971-01-01T00:00:00Z
 begin=(--begin 'next minute' --part 1/2)
-wrong 'pace: --part needs one limit with a schedule (algorithm=hybrid); for example 1000/s' "${begin[@]}" '9/s algorithm=gcra'
+wrong 'pace: --part needs one limit with a schedule (algorithm=hybrid); for example 1000/s' \
+    "${begin[@]}" '9/s algorithm=gcra'
 wrong 'pace: --part needs one limit with a schedule' "${begin[@]}" '9/s; 100/min'
 wrong 'pace: --part counts starts, not bytes' "${begin[@]}" 1MiB/s
 echo 9/s >rate

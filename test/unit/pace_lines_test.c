@@ -359,9 +359,9 @@ static void run_part(struct pace *pace)
 /* Of each limit the starts of all parts are those of the whole, to the ns, and none is early. */
 static void parts_are_the_whole(void **state)
 {
-    static const char *const limits[] = {"1000/s",         "333/s burst=2",    "7/11s burst=1", "1000/s burst=100",
-                                         "999983/7s",      "3/h catchup=1.5",  "50000/s",       "1/13s",
-                                         "44100/s burst=3"};
+    static const char *const limits[] = {"1000/s",           "333/s burst=2", "7/11s burst=1",
+                                         "1000/s burst=100", "999983/7s",     "3/h catchup=1.5",
+                                         "50000/s",          "1/13s",         "44100/s burst=3"};
     static uint64_t whole[DUE_MAX];
     (void)state;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
@@ -494,10 +494,11 @@ static bool reads_begin(const char *text, uint64_t *unix_ns)
 
 static void reads_the_options(void **state)
 {
-    static const char *const wrong_parts[] = {"",    "2",   "/5",   "2/",   "0/5",   "6/5", "2/0",  "2/5/7",
-                                              "2:5", "a/b", "-1/5", "2/ 5x", "1/10001", "1e400000000000000000/2"};
-    static const char *const wrong_times[] = {"",      "soon",     "next", "next second", "2026-11-28T12:00:00",
-                                              "12:00", "yesterday", "2026-13-28T12:00:00Z"};
+    static const char *const wrong_parts[] = {
+        "",      "2",   "/5",  "2/",   "0/5",   "6/5",     "2/0",
+        "2/5/7", "2:5", "a/b", "-1/5", "2/ 5x", "1/10001", "1e400000000000000000/2"};
+    static const char *const wrong_times[] = {
+        "", "soon", "next", "next second", "2026-11-28T12:00:00", "12:00", "yesterday", "2026-13-28T12:00:00Z"};
     struct pace_part part;
     uint64_t unix_ns;
     (void)state;

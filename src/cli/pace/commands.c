@@ -32,12 +32,12 @@ struct worker {
 };
 
 struct pace_crew {
-    struct worker *worker; /* room for all that there may be */
-    struct atom size;      /* that there are; it grows under the mutex */
-    struct atom occupied;  /* of them, those that run a command or think */
-    struct atom ended;     /* those that have found no more lines */
-    struct atom leaving;   /* an enum leaving */
-    struct atom left;      /* commands that nobody waited for */
+    struct worker *worker;   /* room for all that there may be */
+    struct atom size;        /* that there are; it grows under the mutex */
+    struct atom occupied;    /* of them, those that run a command or think */
+    struct atom ended;       /* those that have found no more lines */
+    struct atom leaving;     /* an enum leaving */
+    struct atom left;        /* commands that nobody waited for */
     struct host_event event; /* all are occupied, or one has ended */
 };
 
@@ -321,7 +321,9 @@ static uint64_t until_one_lacks_ns(struct pace *pace, const struct pace_crew *cr
     if (atom_load(&crew->occupied) < atom_load(&crew->size)) return LOOK_EVERY_NS;
     const enum input_state state = look_for_lines(pace);
     if (state == INPUT_EMPTY) input_wait(&pace->input);
-    return state == INPUT_READY ? least(pace_next_in_ns(pace), LOOK_EVERY_NS) : state == INPUT_EMPTY ? 1 : LOOK_EVERY_NS;
+    return state == INPUT_READY   ? least(pace_next_in_ns(pace), LOOK_EVERY_NS)
+           : state == INPUT_EMPTY ? 1
+                                  : LOOK_EVERY_NS;
 }
 
 /* -J: a worker more whenever a start is due and none is there for it. */

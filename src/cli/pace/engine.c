@@ -31,8 +31,8 @@
 
 enum { RUNS = 16, ROUNDS_IN_BURST = 4, DRIFT_PART = 10000, NS_PER_US = 1000, KEY_MAX = 4096 };
 
-/* As long as weir take waits for a reply; how long a burst lasts when none is said, and how much is asked for at a time;
-   between two tries while it is away; and how soon a stop is noticed. */
+/* As long as weir take waits for a reply; how long a burst lasts if none is said; how much is asked for at a time; and
+   between two tries while it is away, or until a stop is noticed. */
 static const uint64_t DEADLINE_NS = 1000000000, BURST_NS = 100000000, ROUND_NS = 25000000, LOOK_EVERY_NS = 100000000;
 
 /* Permits that were taken together: the last one's slot ends here. */
@@ -329,8 +329,11 @@ static int choose_limit(struct pace *pace, struct limit *kept)
         return trouble("pace: %s: with --engine a limit has a rate and a burst, and no other option; for example "
                        "'1000/s burst=100'",
                        pace->limit);
-    *kept = (struct limit){.count = limit->count, .period_ns = limit->period_ns, .algorithm = ALGORITHM_GCRA,
-                           .burst_kind = limit->burst_kind, .burst = limit->burst};
+    *kept = (struct limit){.count = limit->count,
+                           .period_ns = limit->period_ns,
+                           .algorithm = ALGORITHM_GCRA,
+                           .burst_kind = limit->burst_kind,
+                           .burst = limit->burst};
     memcpy(kept->unit, limit->unit, sizeof kept->unit);
     if (!usual) return STATUS_DONE;
     kept->burst_kind = AMOUNT_COUNT;
@@ -410,7 +413,8 @@ int pace_engine_open(struct pace *pace)
     engine->figures.key = pace->engine_key;
     host_mutex_open(&engine->mutex);
     set_rate(engine, plan_inside_const(&pace->plan));
-    if (open_engine(pace, engine, pace->first) != STATUS_DONE || try_engine(engine) != STATUS_DONE) return STATUS_TROUBLE;
+    if (open_engine(pace, engine, pace->first) != STATUS_DONE || try_engine(engine) != STATUS_DONE)
+        return STATUS_TROUBLE;
     if (start_thread(engine)) return STATUS_DONE;
     return trouble("pace: the thread that asks the engine could not be started");
 }

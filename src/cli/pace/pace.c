@@ -50,7 +50,8 @@ static const struct option_row option_rows[] = {
     {"jobs-max", 'J', "MAX", "begin with -j workers, add one whenever a start would be late for want of one, up to MAX",
      argument_count, AT(workers_max), .most = WORKERS_MAX},
     {"think", 0, "TIME", "a worker waits so long after its command has ended", argument_time, AT(think_ns)},
-    {"begin", 0, "TIME", "begin then: 2026-11-28T12:00:00Z, a Unix time, or \"next minute\"", pace_read_begin, AT(part)},
+    {"begin", 0, "TIME", "begin then: 2026-11-28T12:00:00Z, a Unix time, or \"next minute\"", pace_read_begin,
+     AT(part)},
     {"part", 0, "PART", "2/5: every 5th start of the schedule, beginning with the 2nd", pace_read_part, AT(part),
      .needs = "--begin \"next minute\""},
     {"engine", 0, "URL", "share the schedule with all that use this Redis or Valkey and key", argument_text,
@@ -118,8 +119,8 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
                 argv[optind + 1]);
         return false;
     }
-    const bool for_commands = pace->workers != 0 || pace->workers_max != 0 || pace->think_ns != 0 ||
-                              pace->keep_going || pace->grace_ns != UINT64_MAX;
+    const bool for_commands = pace->workers != 0 || pace->workers_max != 0 || pace->think_ns != 0 || pace->keep_going ||
+                              pace->grace_ns != UINT64_MAX;
     if (pace->command == NULL && for_commands) {
         trouble("pace: -j, -J, --think, --keep-going and --grace are for commands; "
                 "for example weir pace 5/s -j 4 -- curl -fsS {}");

@@ -267,8 +267,8 @@ static uint64_t own_due(struct pace *pace, uint64_t now_ns)
     return (subtract_to_zero(left, pace->part.before) + pace->part.of - 1) / pace->part.of;
 }
 
-/* Those that came to be due meanwhile, but for what the pool has of them; in whole rounds, so that ours stay ours.  What
-   of the others was due by then they have started, so it is not charged to what we may do next. */
+/* Those that came to be due meanwhile, but for what the pool has of them; in whole rounds, so that ours stay ours.
+   What of the others was due by then they have started, so it is not charged to what we may do next. */
 void pace_part_idled(struct pace *pace, uint64_t from_ns, uint64_t to_ns)
 {
     struct pace_part *part = &pace->part;

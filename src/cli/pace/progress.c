@@ -165,8 +165,8 @@ static uint64_t left_ns(uint64_t limit_ns, uint64_t began_ns)
     return subtract_to_zero(limit_ns, limit_ns == UINT64_MAX ? 0 : weir_now().ns - began_ns);
 }
 
-/* It counts from --begin or the first start, as the schedule does; before that it is looked for so often that the end is late by a
-   tenth at most. */
+/* It counts from --begin or the first start, as the schedule does; before that start it is looked for so often that the
+   end is late by a tenth at most. */
 static uint64_t for_left_ns_of(struct pace *pace)
 {
     if (pace->for_ns == UINT64_MAX) return UINT64_MAX;
