@@ -384,7 +384,7 @@ static void set_rate(struct pace_engine *engine, const struct plan *plan)
     const uint64_t burst = facts_of(limit, &plan->rule[0]).largest;
     const uint64_t in_round = multiply_divide_floor(engine->permits, ROUND_NS, engine->period_ns);
     engine->round = most(least(burst / ROUNDS_IN_BURST, in_round), 1);
-    engine->want = 1;
+    engine->want = most(engine->round / 4, 1);
     engine->burst_ns = lasts_ns(engine, burst);
 }
 
