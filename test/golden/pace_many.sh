@@ -58,7 +58,7 @@ silent out
 
 wrong 'pace: --part needs --begin; for example --begin "next minute"' 100/s --part 1/2
 wrong '--part "5/2": there is no part 5 of 2; did you mean 2/5?' 100/s --begin 1 --part 5/2
-wrong '--part "2": expected K/N, the Kth of N parts, 1 to 10000; for example 2/5' 100/s --begin 1 --part 2
+wrong '--part "2": expected K/N, the Kth of N parts, 1 to 1000; for example 2/5' 100/s --begin 1 --part 2
 wrong '--begin "soon": expected a time; for example 2026-11-28T12:00:00Z, ' 100/s --begin soon
 wrong '--begin "2026-11-28T12:00:00": say the zone' 100/s --begin 2026-11-28T12:00:00
 wrong 'pace: --begin: that was before this machine was started' 100/s --begin 1971-01-01T00:00:00Z

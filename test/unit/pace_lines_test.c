@@ -496,7 +496,7 @@ static void reads_the_options(void **state)
 {
     static const char *const wrong_parts[] = {
         "",      "2",   "/5",  "2/",   "0/5",   "6/5",     "2/0",
-        "2/5/7", "2:5", "a/b", "-1/5", "2/ 5x", "1/10001", "1e400000000000000000/2"};
+        "2/5/7", "2:5", "a/b", "-1/5", "2/ 5x", "1/1001", "1e400000000000000000/2"};
     static const char *const wrong_times[] = {
         "", "soon", "next", "next second", "2026-11-28T12:00:00", "12:00", "yesterday", "2026-13-28T12:00:00Z"};
     struct pace_part part;
@@ -506,7 +506,7 @@ static void reads_the_options(void **state)
     assert_int_equal(part.number, 2);
     assert_int_equal(part.of, 5);
     assert_true(reads_part("1/1", &part));
-    assert_true(reads_part("10000/10000", &part));
+    assert_true(reads_part("1000/1000", &part));
     for (size_t i = 0; i < sizeof wrong_parts / sizeof wrong_parts[0]; i++) {
         if (reads_part(wrong_parts[i], &part)) fail_msg("--part \"%s\" was read", wrong_parts[i]);
     }

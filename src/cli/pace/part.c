@@ -23,7 +23,7 @@
 #include "format/log/stamp.h"
 #include "plan/amount.h"
 
-enum { PARTS_MAX = 10000, READINGS = 5, TEXT_SIZE = 160 };
+enum { PARTS_MAX = 1000, READINGS = 5, TEXT_SIZE = 160 };
 
 /* Until then the two clocks may still move against each other; a look so often is enough to notice it. */
 static const uint64_t FIXED_BEFORE_NS = 20000000, LOOK_EVERY_NS = 100000000;
