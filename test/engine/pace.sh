@@ -56,6 +56,11 @@ wait_end "$pace" 'weir pace ends'
 silent out
 json err '.lines == 0 and .engine.permits == 0 and .engine.requests == 1'
 
+grown()
+{
+    [ "$(stat -c %s out)" -gt "$size" ]
+}
+
 # ---- two at once: the sum is the limit's.  What is held to is the bound; the rate only where nothing was held up. ----
 seconds=3
 began=$(date +%s%N)
@@ -80,6 +85,21 @@ elif [ "$total" -lt $((seconds * 990)) ]; then
     fail "$total lines, not $((seconds * 990))"
 fi
 
+# ---- what nobody uses lapses, and is no burst later ----
+what='a generator that stands still'
+yes | "$weir" pace 500/s --engine "$url" --key stands --json >out 2>err &
+pace=$!
+others+=("$pace")
+until_true test -s out
+kill -STOP "$pace"
+sleep 0.5 # longer than the burst lasts
+kill -CONT "$pace"
+size=$(stat -c %s out)
+until_true grown
+kill -TERM "$pace"
+wait_end "$pace" 'weir pace ends'
+json err '.engine.lapsed > 0 and .missed == .engine.lapsed and .over == 0 and .early == 0'
+
 # ---- away, while it works ----
 what='an engine that dies'
 yes | "$weir" pace 200/s --engine "$url" --key dies --json >out 2>err &
@@ -91,10 +111,6 @@ until_true grep -q 'no more is started until the engine answers: ' err
 restart_engine main
 until_true grep -q 'the engine answers again, after ' err
 size=$(stat -c %s out)
-grown()
-{
-    [ "$(stat -c %s out)" -gt "$size" ]
-}
 until_true grown
 kill -TERM "$pace"
 wait_end "$pace" 'weir pace ends'

@@ -47,9 +47,10 @@ static struct {
     struct pace *pace;
     uint64_t early; /* operations before their time by the rate alone */
     uint64_t rate;
-    uint64_t unix_ahead_ns; /* of the clock that never goes back */
-    uint64_t due[DUE_MAX];  /* when each start was due, from the beginning of the schedule on, if that is known ... */
-    bool later[DUE_MAX];    /* ... and whether that is when its line arrived */
+    uint64_t oversleep_ns, sleeps; /* every 50th sleep is so much longer */
+    uint64_t unix_ahead_ns;        /* of the clock that never goes back */
+    uint64_t due[DUE_MAX]; /* when each start was due, from the beginning of the schedule on, if that is known ... */
+    bool later[DUE_MAX];   /* ... and whether that is when its line arrived */
     uint64_t due_count;
 } machine;
 
@@ -77,7 +78,9 @@ void __wrap_record_start(struct record *record, uint64_t actual_ns, uint64_t sta
 
 void __wrap_host_event_wait(struct host_event *event, uint32_t seen, uint64_t deadline_ns)
 {
-    if (host_event_seen(event) == seen) machine.now_ns = deadline_ns + LATE_NS;
+    if (host_event_seen(event) != seen) return;
+    machine.now_ns = deadline_ns + LATE_NS;
+    if (++machine.sleeps % 50 == 0) machine.now_ns += machine.oversleep_ns;
 }
 
 static bool has_arrived(void)
@@ -460,6 +463,23 @@ static void a_part_catches_up_as_its_share(void **state)
     closed(pace);
 }
 
+/* One that sleeps for longer than its pool lasts loses its start and gets another one, which was due when the first
+   was. */
+static void a_part_that_oversleeps(void **state)
+{
+    (void)state;
+    for (uint64_t number = 1; number <= 3; number++) {
+        struct pace *pace = opened_part("300/s burst=2 catchup=1.1", number, 3, 1000);
+        machine.oversleep_ns = 70 * MS;
+        run_part(pace);
+        assert_int_equal(machine.due_count, 1000);
+        for (uint64_t j = 1; j < machine.due_count; j++) assert_int_equal(machine.due[j] - machine.due[j - 1], 10 * MS);
+        assert_true(pace->record.late.max > 60 * MS);
+        assert_true(pace->record.excess < 0.01);
+        closed(pace);
+    }
+}
+
 static void a_part_drops_its_own(void **state)
 {
     struct pace *pace = opened_part("1000/s burst=10 catchup=1.1", 2, 5, 3000);
@@ -495,7 +515,7 @@ static bool reads_begin(const char *text, uint64_t *unix_ns)
 static void reads_the_options(void **state)
 {
     static const char *const wrong_parts[] = {
-        "",      "2",   "/5",  "2/",   "0/5",   "6/5",     "2/0",
+        "",      "2",   "/5",  "2/",   "0/5",   "6/5",    "2/0",
         "2/5/7", "2:5", "a/b", "-1/5", "2/ 5x", "1/1001", "1e400000000000000000/2"};
     static const char *const wrong_times[] = {
         "", "soon", "next", "next second", "2026-11-28T12:00:00", "12:00", "yesterday", "2026-13-28T12:00:00Z"};
@@ -543,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_late_part_joins),
         cmocka_unit_test(a_source_that_begins_late),
         cmocka_unit_test(a_part_catches_up_as_its_share),
+        cmocka_unit_test(a_part_that_oversleeps),
         cmocka_unit_test(a_part_drops_its_own),
         cmocka_unit_test(reads_the_options),
     };
