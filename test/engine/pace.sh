@@ -87,6 +87,7 @@ fi
 
 # ---- what nobody uses lapses, and is no burst later ----
 what='a generator that stands still'
+rm out
 yes | "$weir" pace 500/s --engine "$url" --key stands --json >out 2>err &
 pace=$!
 others+=("$pace")
@@ -102,6 +103,7 @@ json err '.engine.lapsed > 0 and .missed == .engine.lapsed and .over == 0 and .e
 
 # ---- away, while it works ----
 what='an engine that dies'
+rm out
 yes | "$weir" pace 200/s --engine "$url" --key dies --json >out 2>err &
 pace=$!
 others+=("$pace")

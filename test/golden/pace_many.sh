@@ -157,3 +157,13 @@ wrong 'pace: -j, -J, --think, --keep-going and --grace are for commands' 10/s --
 wrong 'pace: -j, -J, --think, --keep-going and --grace are for commands' 10/s -J 5
 wrong 'pace: -J 2 is less than -j 4, with which it begins' 10/s -j 4 -J 2 -- true
 wrong 'pace: unlimited: no start is ever late, so -J has nothing to go by; write -j 20' unlimited -j 4 -J 20 -- true
+
+# ---- by the times in a log ----
+printf '{"time":"2026-11-21T17:46:0%d.%d00Z"}\n' 1 0 1 1 1 2 1 3 >in
+run 'a log, a pool of workers that grows, and think time' "$weir" pace --at time -J 3 --think 10ms --json -- true <in
+ends 0
+json err '.commands == 4 and .jobs <= 3'
+wrong 'pace: by --at the log says when lines start, so there is no schedule to share by --part or --engine' \
+    --at time --part 1/2 --begin 'next hour'
+wrong 'pace: by --at the log says when lines start, so there is no schedule to share by --part or --engine' \
+    --at time --engine redis://127.0.0.1

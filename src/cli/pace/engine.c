@@ -152,12 +152,11 @@ static void sleep_until_due(struct pace *pace, uint64_t due)
 }
 
 /* Who wakes so late that the permit has lapsed takes another one. */
-weir_decision pace_engine_take(struct pace *pace, uint64_t wait_max_ns)
+weir_decision pace_engine_take(struct pace *pace, bool waits)
 {
     struct pace_engine *engine = pace->engine;
-    const bool now = wait_max_ns == 0;
     uint64_t due = 0;
-    while (await_permit(pace, now, &due)) {
+    while (await_permit(pace, !waits, &due)) {
         sleep_until_due(pace, due);
         if (pace_stopped(pace)) break;
         if (host_now_ns() <= due + engine->burst_ns)
@@ -166,7 +165,7 @@ weir_decision pace_engine_take(struct pace *pace, uint64_t wait_max_ns)
         engine->figures.lapsed++;
         host_unlock(&engine->mutex);
     }
-    return (weir_decision){.verdict = now && !pace_stopped(pace) ? WEIR_DENY : WEIR_STOPPED};
+    return (weir_decision){.verdict = waits || pace_stopped(pace) ? WEIR_STOPPED : WEIR_DENY};
 }
 
 struct record_engine pace_engine_figures(struct pace *pace)

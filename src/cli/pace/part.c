@@ -233,14 +233,14 @@ static void begin_or_pass(struct pace *pace)
 }
 
 /* One worker at a time waits for the part's next start. */
-weir_decision pace_part_take(struct pace *pace, uint64_t wait_max_ns)
+weir_decision pace_part_take(struct pace *pace, bool waits)
 {
     struct pace_part *part = &pace->part;
     weir_decision decision;
     host_lock(&part->mutex);
     begin_or_pass(pace);
     if (part->begun) {
-        decision = wait_max_ns == 0 ? weir_take(pace->limiter, 1) : weir_take_wait(pace->limiter, 1, wait_max_ns);
+        decision = waits ? weir_take_wait(pace->limiter, 1, WEIR_FOREVER) : weir_take(pace->limiter, 1);
         if (weir_allowed(decision)) part->before = part->of - 1;
     } else {
         begin_schedule(pace, &decision);

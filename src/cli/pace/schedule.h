@@ -7,17 +7,24 @@
 
 #include "cli/pace/pace.h"
 
-/* Takes the next start, or so many permits where bytes are counted: at once or not at all (0), or after a wait. */
-weir_decision pace_take(struct pace *pace, uint64_t cost, uint64_t wait_max_ns);
+/* Starts may be taken several at a time. */
+bool pace_takes_some(const struct pace *pace);
 
-/* Starts are taken one by one: they are those of a part, or an engine's. */
-bool pace_takes_singly(const struct pace *pace);
-
-/* How long until a start is due that nobody has taken; 0: one is. */
+/* How long until a start is due that nobody has taken; 0: one is, or it takes a worker to find out. */
 uint64_t pace_next_in_ns(struct pace *pace);
 
-/* As input_lines.  While there is no line the schedule waits, too. */
+/* As input_lines.  While there is no line a limit's schedule waits, too.  By the stamps of a log the line that is next
+   has one, and REFUSED ends the work. */
 enum input_state pace_next_lines(struct pace *pace);
+
+/* The line that is next is taken: its stamp.  By a limit that means nothing. */
+struct at_stamp pace_stamp(struct pace *pace);
+
+/* As weir_take_at, for this known line, to which all before it have been allowed. */
+weir_decision pace_take_at(struct pace *pace, int line, weir_instant now, uint64_t cost);
+
+/* As weir_take_wait without an end; stamp: of pace_stamp. */
+weir_decision pace_take_wait(struct pace *pace, const struct at_stamp *stamp, uint64_t cost);
 
 /* No line comes any more: from the last start on nothing is owed. */
 void pace_no_more_lines(struct pace *pace);
@@ -49,7 +56,8 @@ void pace_tell_part(const struct pace *pace, FILE *out);
 /* Until --begin, or a stop. */
 void pace_await_begin(struct pace *pace);
 
-weir_decision pace_part_take(struct pace *pace, uint64_t wait_max_ns);
+/* Waits for it, or takes it only if it is due. */
+weir_decision pace_part_take(struct pace *pace, bool waits);
 uint64_t pace_part_next_in_ns(struct pace *pace);
 
 /* No line was there from one time to the other. */
@@ -61,7 +69,7 @@ void pace_part_idled(struct pace *pace, uint64_t from_ns, uint64_t to_ns);
 int pace_engine_open(struct pace *pace);
 void pace_engine_close(struct pace *pace);
 
-weir_decision pace_engine_take(struct pace *pace, uint64_t wait_max_ns);
+weir_decision pace_engine_take(struct pace *pace, bool waits);
 struct record_engine pace_engine_figures(struct pace *pace);
 
 #endif
