@@ -62,6 +62,7 @@ wrong '--part "2": expected K/N, the Kth of N parts, 1 to 1000; for example 2/5'
 wrong '--begin "soon": expected a time; for example 2026-11-28T12:00:00Z, ' 100/s --begin soon
 wrong '--begin "2026-11-28T12:00:00": say the zone' 100/s --begin 2026-11-28T12:00:00
 wrong 'pace: --begin: that was before this machine was started' 100/s --begin 1971-01-01T00:00:00Z
+wrong 'pace: --begin: that was before this machine was started' 100/s --begin 0
 begin=(--begin 'next minute' --part 1/2)
 wrong 'pace: --part needs one limit with a schedule (algorithm=hybrid); for example 1000/s' \
     "${begin[@]}" '9/s algorithm=gcra'

@@ -79,11 +79,12 @@ bool pace_read_begin(const struct option_row *row, const char *value, void *into
     struct pace_part *part = into;
     struct stamp_cache cache = {.size = 0};
     struct stamp stamp;
-    part->begin_unix_ns = next_of(value, host_unix_ns());
+    const uint64_t now_ns = host_unix_ns(), soon = now_ns / HOST_SECOND_NS + 60;
+    part->begin_unix_ns = next_of(value, now_ns);
     if (part->begin_unix_ns != 0) return true;
     if (!stamp_read(&cache, slice_of(value), STAMP_SECONDS, &stamp)) {
         trouble("--%s \"%s\": expected a time; for example 2026-11-28T12:00:00Z, %llu or \"next minute\"", row->name,
-                value, (unsigned long long)(host_unix_ns() / HOST_SECOND_NS + 60));
+                value, (unsigned long long)soon);
         return false;
     }
     if (!says_zone(value)) {
@@ -91,7 +92,7 @@ bool pace_read_begin(const struct option_row *row, const char *value, void *into
                 row->name, value, value);
         return false;
     }
-    part->begin_unix_ns = stamp.time_ns;
+    part->begin_unix_ns = most(stamp.time_ns, 1);
     return true;
 }
 
