@@ -136,7 +136,7 @@ done
 seq 20 >in
 run 'never more than MAX' "$weir" pace 1000/s -J 3 -- sh -c 'sleep 0.05' <in
 ends 0
-if ! grep -qE '^20 commands in .*, 1000/s asked, .*; [0-9]+ starts? missed; [1-3] of 3 busy, up to 3$' err; then
+if ! grep -qE '^20 commands in .*, 1000/s asked, .*; [0-9,]+ starts? missed; [1-3] of 3 busy, up to 3$' err; then
     fail 'it does not say how many there were'
 fi
 run 'a part that grows' "$weir" pace 1000/s -J 3 --part 1/2 --begin "$(date +%s)" --json -- true <in
