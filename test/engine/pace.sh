@@ -61,6 +61,14 @@ grown()
     [ "$(stat -c %s out)" -gt "$size" ]
 }
 
+# ---- by the module, whose replies are in ns ----
+module_options
+start_engine module "${with_module[@]}"
+run 'lines, by the module' "$weir" pace 500/s --engine "$(url_of module)" --key lines --json <in
+ends 0
+same out in
+json err '.lines == 60 and .early == 0 and .engine.permits >= 60'
+
 # ---- two at once: the sum is the limit's.  What is held to is the bound; the rate only where nothing was held up. ----
 seconds=3
 began=$(date +%s%N)

@@ -10,7 +10,7 @@
 
    So all starts of all generators are spaced as if there were one, and no round trip delays a start.  What may be ahead
    of its time, over all generators, is the limit's burst.  A permit that is not used until a burst later lapses: in any
-   window t at most burst + rate * t permits start.
+   window t at most burst + 1 + rate * t permits start, since they were due from a burst before it on.
 
    A reply says when, by the engine's clock, it was made.  It was made before it came, so the least difference seen is
    the best guess of what lies between the clocks, and no start comes early by more than that guess may be off: the
