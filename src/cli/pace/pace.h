@@ -6,6 +6,7 @@
        schedule.c  when what is next may start        bytes.c      what a limit counts, pieces of lines
        at.c        ... by the stamps of a log         told.c       what a limit loses, and what to write instead
        part.c      ... of a part: --part, --begin     engine.c     ... of an engine's schedule
+       latency     files of latencies, intervals, what must not happen
        profile     a limit that changes with time: its file, and what happened in each phase */
 #ifndef WEIR_CLI_PACE_PACE_H
 #define WEIR_CLI_PACE_PACE_H
@@ -16,6 +17,7 @@
 #include "cli/pace/at.h"
 #include "cli/pace/follow.h"
 #include "cli/pace/input.h"
+#include "cli/pace/latency/latency.h"
 #include "cli/pace/profile/profile_file.h"
 #include "cli/pace/record.h"
 #include "share/atomic.h"
@@ -58,6 +60,7 @@ struct pace {
     weir_limiter *limiter;
     struct record record;
     struct outcomes outcomes; /* of commands */
+    struct latency latency;
     struct input input;
     struct host_mutex input_mutex; /* commands: one worker reads at a time */
     uint64_t arrived_ns;           /* no line that is known was there before */

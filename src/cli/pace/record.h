@@ -12,6 +12,7 @@
 
 #include "cli/pace/outcomes.h"
 #include "cli/pace/profile/phase_record.h"
+#include "format/json.h"
 #include "plan/plan.h"
 #include "plan/write.h"
 #include "host/thread.h"
@@ -102,6 +103,9 @@ void record_skipped(struct record *record, uint64_t now_ns, uint64_t permits);
 
 struct record_view record_view(struct record *record);
 
+/* The same, and how late all starts were. */
+void record_read(struct record *record, struct record_view *view, struct histogram *late);
+
 /* Permits a second from the first start to the last, without the first's; 0 with fewer than two. */
 double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns);
 
@@ -111,9 +115,14 @@ struct record_owed {
     struct phase_moment at; /* when that was so */
 };
 
-/* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands. */
-void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,
-                  FILE *out);
+/* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands, and no latency. */
+void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes,
+                  const weir_latency *latency, bool json, FILE *out);
+
+/* Parts of it: percentiles, which commands failed. */
+weir_times record_times(const struct histogram *histogram);
+void record_put_times(struct json *json, const char *name, const weir_times *times);
+void record_put_failed(struct json *json, const struct outcomes *outcomes);
 
 /* 1000/s asked, 903/s; 969 starts missed; 32 of 32 busy */
 struct saturation {
