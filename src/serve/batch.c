@@ -174,6 +174,7 @@ static void park(struct batch *batch, struct call *call)
 static void answer_all(struct batch *batch)
 {
     for (unsigned i = 0; i < batch->count; i++) {
+        if (batch->call[i].under.mark != 0 && !batch->call[i].peek) plans_met(batch, i);
         if (batch->parking != NULL && batch->call[i].under.is_shared) park(batch, &batch->call[i]);
         else batch_answer_one(batch, i);
     }
@@ -230,9 +231,7 @@ void batch_take(struct batch *batch, const struct call *call, const uint64_t eac
     queued->shadow_denied = false;
     ask->plan = call->under.plan;
     ask->cost = queued->cost;
-    const unsigned number = batch->count++;
-    decide_expect(batch, queued, number);
-    if (queued->under.mark != 0 && !queued->peek) plans_met(batch, number);
+    decide_expect(batch, queued, batch->count++);
 }
 
 static void empty_scratch(struct batch *batch)

@@ -240,7 +240,7 @@ void decide_go_on(struct batch *batch);
 /* What the engine says to the question of this number. */
 void decide_answered(struct batch *batch, const weir_engine_ask *ask, unsigned number);
 
-/* The key of the question that is to be queued, as the table or the engine has it; it will be asked for soon. */
+/* The key of the question that is queued, as the table or the engine has it. */
 void decide_expect(struct batch *batch, struct call *call, unsigned number);
 
 /* All that is queued, each question's answer in batch->ask; batch->parking: but for those of the engine. */

@@ -277,8 +277,8 @@ static inline bool keyed_is_one(const weir_table *table, const struct plan *plan
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
                     weir_decision *decision);
 
-/* weir_table_take_batch for keys whose words weir_table_prefetch has returned. */
-void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
+/* weir_table_take_batch; hash: what weir_table_prefetch returns for each. */
+void keyed_take_batch(weir_table *table, weir_ask *asks, uint64_t hash[], size_t count, uint64_t now_ns);
 
 /* ---- rules.c ---- */
 
