@@ -22,6 +22,7 @@
 #include "plan/plan.h"
 #include "share/ask.h"
 #include "share/hash/hash_lanes.h"
+#include "share/line.h"
 #include "share/table/region.h"
 #include "share/table/table.h"
 #include "share/table/top.h"
@@ -83,7 +84,7 @@ struct weir_table {
     void *top_memory;  /* NULL: no counts */
     uint32_t top_keys; /* how many are reported */
 
-    struct keyed_tally tally[HOST_SLOTS + 1];
+    _Alignas(SHARE_LINE) struct keyed_tally tally[HOST_SLOTS + 1];
 
     struct atom own_newest;    /* for struct table, if the header is no longer valid */
     struct atom swept;         /* buckets swept, of all areas one after the other */
