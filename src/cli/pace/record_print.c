@@ -45,6 +45,9 @@ void record_write_saturation(struct writer *writer, const struct saturation *sat
     write_text(writer, " of ");
     write_number(writer, saturation->jobs);
     write_text(writer, " busy");
+    if (saturation->jobs_max == 0) return;
+    write_text(writer, ", up to ");
+    write_number(writer, saturation->jobs_max);
 }
 
 static void put_quantiles(struct writer *writer, const char *label, const struct histogram *histogram)
@@ -107,6 +110,39 @@ static void write_outcomes(struct writer *writer, const struct outcomes *outcome
     }
 }
 
+/* part 2 of 5: together they are 100/s, as exactly as the clocks of their machines agree */
+static void write_whole(struct writer *writer, const struct record *record)
+{
+    const struct record_source *source = &record->source;
+    write_text(writer, "part ");
+    write_number(writer, source->part);
+    write_text(writer, " of ");
+    write_number(writer, source->parts);
+    write_text(writer, ": together they are ");
+    put_rate(writer, record->permits_per_ns * SECOND_NS * (double)source->parts, false, false);
+    write_text(writer, ", as exactly as the clocks of their machines agree");
+}
+
+/* engine: 500 permits of "load" in 21 requests; 2 lapsed; away for 1.2 s */
+static void write_engine(struct writer *writer, const struct record_engine *engine)
+{
+    write_text(writer, "engine: ");
+    write_grouped(writer, engine->permits);
+    write_text(writer, engine->permits == 1 ? " permit of \"" : " permits of \"");
+    write_text(writer, engine->key);
+    write_text(writer, "\" in ");
+    write_grouped(writer, engine->requests);
+    write_text(writer, engine->requests == 1 ? " request" : " requests");
+    if (engine->lapsed != 0) {
+        write_text(writer, "; ");
+        write_grouped(writer, engine->lapsed);
+        write_text(writer, " lapsed");
+    }
+    if (engine->away_ns == 0) return;
+    write_text(writer, "; away for ");
+    write_about(writer, engine->away_ns);
+}
+
 static struct saturation saturation_of(const struct record *record, const struct record_owed *owed,
                                        const struct outcomes *outcomes, double rate)
 {
@@ -115,7 +151,42 @@ static struct saturation saturation_of(const struct record *record, const struct
                                .missed = owed->missed,
                                .busy = outcomes != NULL ? outcomes->busy_max : 0,
                                .jobs = outcomes != NULL ? outcomes->jobs : 0,
+                               .jobs_max = outcomes != NULL ? outcomes->jobs_max : 0,
                                .in_bytes = record->in_bytes};
+}
+
+static void write_part(struct writer *writer, uint64_t count, const char *noun, const char *then, uint64_t ns)
+{
+    if (count == 0) return;
+    write_text(writer, "; ");
+    write_counted(writer, count, noun);
+    write_text(writer, then);
+    if (ns != 0) write_duration(writer, ns);
+}
+
+/* 2 min of the log; 1 gap cut by 30 s */
+static void write_log(struct writer *writer, const struct record_log *log)
+{
+    write_duration(writer, log->span_ns);
+    write_text(writer, " of the log");
+    write_part(writer, log->gaps, "gaps", " cut by ", log->cut_ns);
+    write_part(writer, log->backward, "lines", " out of order, by up to ", log->backward_max_ns);
+    write_part(writer, log->malformed, "malformed lines", " skipped", 0);
+}
+
+static void print_log(const struct record_log *log, FILE *out)
+{
+    char text[TEXT_SIZE];
+    struct writer writer = {text, sizeof text, 0};
+    write_log(&writer, log);
+    fprintf(out, "\n%s\n", text);
+}
+
+static void print_over(const struct record *record, FILE *out)
+{
+    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
+    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
+    fprintf(out, ", never over by more than %.0f%s\n", over, unit);
 }
 
 static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
@@ -134,15 +205,20 @@ static void print_text(const struct record *record, const struct record_owed *ow
     write_text(&writer, " now, ");
     write_about(&writer, record->behind_max_ns);
     fprintf(out, "%s at worst; ", text);
-    if (record->early == 0) fprintf(out, "never early, ");
-    else fprintf(out, "%llu early, ", (unsigned long long)record->early);
-    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
-    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
-    fprintf(out, "never over by more than %.0f%s\n", over, unit);
+    if (record->early == 0) fprintf(out, "never early");
+    else fprintf(out, "%llu early", (unsigned long long)record->early);
+    if (record->by_stamps) print_log(&record->log, out);
+    else print_over(record, out);
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
-    if (outcomes == NULL) return;
+    if (outcomes != NULL) {
+        writer.length = 0;
+        write_outcomes(&writer, outcomes);
+        fprintf(out, "%s\n", text);
+    }
+    if (record->source.parts <= 1 && record->source.engine.key == NULL) return;
     writer.length = 0;
-    write_outcomes(&writer, outcomes);
+    if (record->source.parts > 1) write_whole(&writer, record);
+    else write_engine(&writer, &record->source.engine);
     fprintf(out, "%s\n", text);
 }
 
@@ -179,9 +255,22 @@ static void put_bytes(struct json *json, const struct record *record, double rat
     json_number(json, "bytes", record->granted);
 }
 
+static void put_log(struct json *json, const struct record_log *log)
+{
+    json_object(json, "log");
+    json_number(json, "span_ns", log->span_ns);
+    json_number(json, "malformed", log->malformed);
+    json_number(json, "backward", log->backward);
+    json_number(json, "backward_max_ns", log->backward_max_ns);
+    json_number(json, "gaps_cut", log->gaps);
+    json_number(json, "cut_ns", log->cut_ns);
+    json_end_object(json);
+}
+
 static void put_outcomes(struct json *json, const struct outcomes *outcomes)
 {
     json_number(json, "jobs", outcomes->jobs);
+    if (outcomes->jobs_max != 0) json_number(json, "jobs_max", outcomes->jobs_max);
     json_number(json, "busy_max", outcomes->busy_max);
     json_number(json, "failed", outcomes->failed);
     json_object(json, "statuses");
@@ -192,6 +281,22 @@ static void put_outcomes(struct json *json, const struct outcomes *outcomes)
     }
     json_end_object(json);
     put_json_quantiles(json, "took_ns", &outcomes->took);
+}
+
+static void put_source(struct json *json, const struct record_source *source)
+{
+    if (source->parts != 0) {
+        json_number(json, "part", source->part);
+        json_number(json, "parts", source->parts);
+    }
+    if (source->engine.key == NULL) return;
+    json_object(json, "engine");
+    json_text(json, "key", source->engine.key);
+    json_number(json, "permits", source->engine.permits);
+    json_number(json, "requests", source->engine.requests);
+    json_number(json, "lapsed", source->engine.lapsed);
+    json_number(json, "away_ns", source->engine.away_ns);
+    json_end_object(json);
 }
 
 static void print_json(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
@@ -216,7 +321,9 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "max", record->behind_max_ns);
     json_end_object(json);
     json_number(json, "early", record->early);
+    if (record->by_stamps) put_log(json, &record->log);
     json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
+    put_source(json, &record->source);
     json_file_end(&out);
     json_file_flush(&out);
 }
