@@ -70,6 +70,7 @@ void worker_keep(struct worker *worker, size_t size)
    one connection. */
 void worker_hear(struct worker *worker, struct conn *conn)
 {
+    begin_batch(worker);
     worker->heard[worker->heard_count++] = conn;
     worker->heard_size += conn->unread.size;
     if (worker->heard_count == WORKER_HEARD || worker->heard_size >= HEARD_BYTES) handle_heard(worker);
