@@ -79,6 +79,10 @@ function draw_ways(    i) {
 }
 
 END {
+    if (sizes < 2) {
+        print "bench/keys/plot: expected figures of two sizes and more" > "/dev/stderr"
+        exit 1
+    }
     WIDTH = 900
     HEIGHT = 420
     LEFT = 60
