@@ -117,6 +117,7 @@ weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision
 {
     if (decision->verdict != WEIR_ALLOW) return decision->start;
     if (decision->due.ns != 0 && nth <= 1) return decision->due;
+    if (decision->due.ns == 0 && atom_load(&limiter->has_schedule) == 0) return decision->start;
     weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* only its locks are written */
     struct asking asking = {locked, decision, nth, decision->due.ns != 0 ? decision->due : decision->start};
     host_lock(&locked->mutex);

@@ -151,14 +151,24 @@ static void command_failed(struct pace *pace, const struct job *job, const char 
             SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going would continue)");
 }
 
-static void note_start(struct pace *pace, const struct job *job, const weir_decision *decision, uint64_t now_ns)
+static void note_start(struct pace *pace, const struct job *job, const weir_decision *decision, uint64_t due_ns,
+                       uint64_t now_ns)
 {
-    const uint64_t due_ns = pace_due_ns(pace, decision, job->cost, job->arrived_ns);
     const struct record_owed owed = pace_owed(pace);
     record_begin(&pace->record, now_ns);
     record_behind(&pace->record, owed.behind_ns);
     record_start(&pace->record, now_ns, decision->start.ns, due_ns, job->cost);
     record_end(&pace->record);
+}
+
+/* What could not be run has no end. */
+static void fail_start(struct pace *pace, const struct job *job, uint64_t due_ns, uint64_t now_ns, int failed)
+{
+    const int why = failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    outcomes_end(&pace->outcomes, why);
+    starts_write(&pace->latency.starts, due_ns, now_ns, 0, why);
+    trouble("%s: %s", pace->command[0], strerror(failed));
+    command_failed(pace, job, "could not be run:", why);
 }
 
 static void run(struct worker *worker, const struct job *job, const weir_decision *decision)
@@ -170,17 +180,19 @@ static void run(struct worker *worker, const struct job *job, const weir_decisio
     outcomes_begin(&pace->outcomes);
     const int failed = arguments != NULL ? start(arguments, &child) : ENOMEM;
     free_arguments(arguments);
-    note_start(pace, job, decision, now_ns);
+    const uint64_t due_ns = pace_due_ns(pace, decision, job->cost, job->arrived_ns);
+    note_start(pace, job, decision, due_ns, now_ns);
     if (failed != 0) {
-        const int why = failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-        outcomes_fail(&pace->outcomes, why);
-        trouble("%s: %s", pace->command[0], strerror(failed));
-        command_failed(pace, job, "could not be run:", why);
+        fail_start(pace, job, due_ns, now_ns, failed);
         return;
     }
-    int status;
-    if (!wait_for(worker, child, &status)) return;
-    outcomes_end(&pace->outcomes, weir_now().ns - now_ns, status);
+    int status = -1;
+    const bool ended = wait_for(worker, child, &status);
+    const uint64_t end_ns = weir_now().ns;
+    starts_write(&pace->latency.starts, due_ns, now_ns, ended ? end_ns : 0, ended ? status : -1);
+    if (!ended) return;
+    weir_done_at(pace->limiter, (weir_instant){due_ns}, (weir_instant){now_ns}, (weir_instant){end_ns});
+    outcomes_end(&pace->outcomes, status);
     if (status != 0) command_failed(pace, job, "exited", status);
 }
 

@@ -129,6 +129,7 @@ static bool let_through(struct pace *pace, const struct batch *batch)
     record_behind(&pace->record, owed.behind_ns);
     for (int i = 0; i < batch->count; i++) {
         record_start(&pace->record, now_ns, batch->start_ns[i], batch->due_ns[i], batch->cost[i]);
+        starts_write(&pace->latency.starts, batch->due_ns[i], now_ns, 0, -1);
     }
     record_parts(&pace->record, (uint64_t)parts);
     record_end(&pace->record);

@@ -47,6 +47,17 @@ static const struct option_row option_rows[] = {
     {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes", argument_text, AT(follow.path)},
     {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary", argument_flag, AT(quiet)},
     {"summary", 0, "FILE", "write the summary to FILE instead of stderr", argument_text, AT(summary)},
+    {"hgrm", 0, "FILE", "percentiles of response times (ms), as HdrHistogram and wrk2 print them", argument_text,
+     AT(latency.hgrm)},
+    {"hlog", 0, "FILE", "response and service times of each interval, a log of HdrHistogram", argument_text,
+     AT(latency.hlog)},
+    {"every", 0, "TIME", "intervals of --hlog (1s); with --json a line of JSON for each", argument_time,
+     AT(latency.every_ns)},
+    {"starts", 0, "FILE", "log each start as CSV: due_ns,start_ns,end_ns,status", argument_text,
+     AT(latency.starts.path)},
+    {"fail-late", 0, "BOUND", "exit 99 if starts were later: p99=50ms, or p50=1ms,max=1s", fail_read_late,
+     AT(latency.fail)},
+    {"fail-missed", 0, "N", "exit 99 if more than N starts were missed", fail_read_missed, AT(latency.fail)},
 };
 
 static const char mixed[] = "one limit counts bytes and another does not; for both, connect two weir pace with a pipe";
@@ -75,7 +86,9 @@ void pace_stop(struct pace *pace, uint64_t why)
 void pace_print_summary(struct pace *pace, FILE *out)
 {
     const struct record_owed owed = pace_owed(pace);
-    record_print(&pace->record, &owed, pace->command != NULL ? &pace->outcomes : NULL, pace->json, out);
+    weir_latency latency;
+    weir_read_latency(pace->limiter, &latency, sizeof latency);
+    record_print(&pace->record, &owed, pace->command != NULL ? &pace->outcomes : NULL, &latency, pace->json, out);
     if (!pace->json) pace_tell_missed(pace, owed.behind_ns, out);
 }
 
@@ -110,7 +123,7 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
         trouble("pace: --drop is for lines, not for commands");
         return false;
     }
-    return true;
+    return latency_fits(pace);
 }
 
 /* ARGUMENTS_END when the work can begin, or the status to leave with. */
@@ -308,6 +321,7 @@ static int write_summary(struct pace *pace)
 
 static int finish(struct pace *pace)
 {
+    const int latency = latency_close(pace);
     const int summary = write_summary(pace);
     const uint64_t stop = atom_load(&pace->stop);
     weir_close(pace->limiter);
@@ -315,7 +329,8 @@ static int finish(struct pace *pace)
     /* The same Ctrl-C has ended the commands, too: that is not their failure. */
     if (stop > 1 && summary == STATUS_DONE) signals_die((int)stop - 1);
     if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) signals_die(SIGPIPE);
-    return pace->status != STATUS_DONE ? pace->status : summary;
+    if (pace->status != STATUS_DONE) return pace->status;
+    return summary != STATUS_DONE ? summary : latency;
 }
 
 static int run(int argc, char **argv)
@@ -335,6 +350,7 @@ static int run(int argc, char **argv)
         pace->summary_file = fopen(pace->summary, "w");
         if (pace->summary_file == NULL) status = trouble("--summary %s: %s", pace->summary, strerror(errno));
     }
+    if (pace->limiter != NULL && status == STATUS_DONE && !latency_open(pace)) status = STATUS_TROUBLE;
     if (pace->limiter != NULL && status == STATUS_DONE) {
         atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
         print_limit(pace);
@@ -365,9 +381,10 @@ const struct command *pace_command(void)
                    "  weir pace 10MiB/s < image > copy    a unit of bytes: --bytes is implied\n"
                    "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
                    "\n"
-                   "Exit status: 0 done, 2 error, or that of the first command that failed.  On SIGINT or SIGTERM\n"
-                   "no more are started, running commands are waited for (not on a second signal), and the summary\n"
-                   "is printed.  SIGUSR1 prints the summary without stopping.\n",
+                   "Exit status: 0 done, 2 error, that of the first command that failed, or else 99 if starts were\n"
+                   "late or missed beyond a --fail-... option.  On SIGINT or SIGTERM no more are started, running\n"
+                   "commands are waited for (not on a second signal), and the summary is printed.  SIGUSR1 prints the\n"
+                   "summary without stopping.\n",
         .options = option_rows,
         .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,

@@ -4,7 +4,8 @@
        pace.c      options, the limiter, the end      lines.c      stdin's lines to stdout
        progress.c  the live line, signals, --for      commands.c   a command for each line
        schedule.c  what is taken out of it            bytes.c      what a limit counts, pieces of lines
-       told.c      what a limit loses, and what to write instead */
+       told.c      what a limit loses, and what to write instead
+       latency     files of latencies, intervals, what must not happen */
 #ifndef WEIR_CLI_PACE_PACE_H
 #define WEIR_CLI_PACE_PACE_H
 
@@ -13,6 +14,7 @@
 #include "cli/common/arguments.h"
 #include "cli/pace/follow.h"
 #include "cli/pace/input.h"
+#include "cli/pace/latency/latency.h"
 #include "cli/pace/record.h"
 #include "share/atomic.h"
 
@@ -39,6 +41,7 @@ struct pace {
     weir_limiter *limiter;
     struct record record;
     struct outcomes outcomes; /* of commands */
+    struct latency latency;
     struct input input;
     struct host_mutex input_mutex; /* commands: one worker reads at a time */
     uint64_t arrived_ns;           /* no line that is known was there before */

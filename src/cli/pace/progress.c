@@ -179,12 +179,12 @@ static void end_commands(struct pace *pace, const struct asked *asked, uint64_t 
     else if (grace_left_ns == 0) pace_commands_leave(pace, true);
 }
 
-/* Not beyond a deadline that is still to come. */
-static uint64_t nap_of(uint64_t for_left_ns, uint64_t grace_left_ns)
+/* Not beyond a deadline that is still to come, nor the end of an interval. */
+static uint64_t nap_of(uint64_t for_left_ns, uint64_t grace_left_ns, uint64_t interval_left_ns)
 {
     const uint64_t until_for_ns = for_left_ns == 0 ? LOOK_EVERY_NS : for_left_ns;
     const uint64_t until_grace_ns = grace_left_ns == 0 ? LOOK_EVERY_NS : grace_left_ns;
-    return least(LOOK_EVERY_NS, least(until_for_ns, until_grace_ns));
+    return least(least(LOOK_EVERY_NS, interval_left_ns), least(until_for_ns, until_grace_ns));
 }
 
 static void *observe(void *argument)
@@ -205,7 +205,7 @@ static void *observe(void *argument)
         const uint64_t grace_left_ns = asked.times == 0 ? UINT64_MAX : left_ns(pace->grace_ns, asked.first_ns);
         if (pace_stopped(pace) || for_left_ns == 0) stop(watch, most(atom_load(&pace->stop), 1));
         end_commands(pace, &asked, grace_left_ns);
-        const struct timespec nap = {0, (long)nap_of(for_left_ns, grace_left_ns)};
+        const struct timespec nap = {0, (long)nap_of(for_left_ns, grace_left_ns, latency_look(pace))};
         on_signal(watch, &shown, &asked, sigtimedwait(&set, NULL, &nap));
         pace_follow(pace);
         tell_news(pace, &shown, false);

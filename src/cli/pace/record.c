@@ -182,18 +182,31 @@ void record_dropped(struct record *record, uint64_t count)
     host_unlock(&record->mutex);
 }
 
+static struct record_view view_of(const struct record *record)
+{
+    return (struct record_view){.items = record->items - record->parts,
+                                .granted = record->granted,
+                                .dropped = record->dropped,
+                                .first_ns = record->first_ns,
+                                .last_ns = record->last_ns,
+                                .late_p99_ns = histogram_quantile(&record->late, 990),
+                                .asked_per_s = record->permits_per_ns * SECOND_NS};
+}
+
 struct record_view record_view(struct record *record)
 {
     host_lock(&record->mutex);
-    const struct record_view view = {.items = record->items - record->parts,
-                                     .granted = record->granted,
-                                     .dropped = record->dropped,
-                                     .first_ns = record->first_ns,
-                                     .last_ns = record->last_ns,
-                                     .late_p99_ns = histogram_quantile(&record->late, 990),
-                                     .asked_per_s = record->permits_per_ns * SECOND_NS};
+    const struct record_view view = view_of(record);
     host_unlock(&record->mutex);
     return view;
+}
+
+void record_read(struct record *record, struct record_view *view, struct histogram *late)
+{
+    host_lock(&record->mutex);
+    *view = view_of(record);
+    *late = record->late;
+    host_unlock(&record->mutex);
 }
 
 double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns)

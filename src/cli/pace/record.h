@@ -11,6 +11,7 @@
 #include <weir/weir.h>
 
 #include "cli/pace/outcomes.h"
+#include "format/json.h"
 #include "plan/plan.h"
 #include "plan/write.h"
 #include "host/thread.h"
@@ -68,6 +69,9 @@ void record_dropped(struct record *record, uint64_t count);
 
 struct record_view record_view(struct record *record);
 
+/* The same, and how late all starts were. */
+void record_read(struct record *record, struct record_view *view, struct histogram *late);
+
 /* Permits a second from the first start to the last, without the first's; 0 with fewer than two. */
 double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns);
 
@@ -76,9 +80,14 @@ struct record_owed {
     uint64_t behind_ns, missed;
 };
 
-/* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands. */
-void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,
-                  FILE *out);
+/* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands, and no latency. */
+void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes,
+                  const weir_latency *latency, bool json, FILE *out);
+
+/* Parts of it: percentiles, which commands failed. */
+weir_times record_times(const struct histogram *histogram);
+void record_put_times(struct json *json, const char *name, const weir_times *times);
+void record_put_failed(struct json *json, const struct outcomes *outcomes);
 
 /* 1000/s asked, 903/s; 969 starts missed; 32 of 32 busy */
 struct saturation {

@@ -47,19 +47,30 @@ void record_write_saturation(struct writer *writer, const struct saturation *sat
     write_text(writer, " busy");
 }
 
-static void put_quantiles(struct writer *writer, const char *label, const struct histogram *histogram)
+weir_times record_times(const struct histogram *histogram)
 {
-    static const struct {
-        const char *label;
-        uint64_t per_thousand;
-    } quantiles[] = {{" p50 ", 500}, {", p90 ", 900}, {", p99 ", 990}, {", p99.9 ", 999}};
+    return (weir_times){.count = histogram->total,
+                        .p50_ns = histogram_quantile(histogram, 500),
+                        .p90_ns = histogram_quantile(histogram, 900),
+                        .p99_ns = histogram_quantile(histogram, 990),
+                        .p999_ns = histogram_quantile(histogram, 999),
+                        .max_ns = histogram->max};
+}
+
+static void put_time(struct writer *writer, const char *label, uint64_t ns)
+{
     write_text(writer, label);
-    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
-        write_text(writer, quantiles[i].label);
-        write_about(writer, histogram_quantile(histogram, quantiles[i].per_thousand));
-    }
-    write_text(writer, ", max ");
-    write_about(writer, histogram->max);
+    write_about(writer, ns);
+}
+
+static void put_times(struct writer *writer, const char *label, const weir_times *times)
+{
+    write_text(writer, label);
+    put_time(writer, " p50 ", times->p50_ns);
+    put_time(writer, ", p90 ", times->p90_ns);
+    put_time(writer, ", p99 ", times->p99_ns);
+    put_time(writer, ", p99.9 ", times->p999_ns);
+    put_time(writer, ", max ", times->max_ns);
 }
 
 static uint64_t lines_of(const struct record *record)
@@ -87,11 +98,12 @@ static void write_amount(struct writer *writer, const struct record *record)
     write_text(writer, ")");
 }
 
-/* took p50 50 ms, ...; 3 failed: 2 with status 7, 1 with status 137 */
-static void write_outcomes(struct writer *writer, const struct outcomes *outcomes)
+/* service p50 50 ms, ...; 3 failed: 2 with status 7, 1 with status 137 */
+static void write_outcomes(struct writer *writer, const struct outcomes *outcomes, const weir_latency *latency)
 {
     const char *between = ": ";
-    put_quantiles(writer, "took", &outcomes->took);
+    put_times(writer, "response", &latency->response);
+    put_times(writer, "\nservice", &latency->service);
     write_text(writer, "; ");
     if (outcomes->failed == 0) write_text(writer, "none failed");
     if (outcomes->failed == 0) return;
@@ -119,8 +131,9 @@ static struct saturation saturation_of(const struct record *record, const struct
 }
 
 static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
-                       double rate, FILE *out)
+                       const weir_latency *latency, double rate, FILE *out)
 {
+    const weir_times late = record_times(&record->late);
     char text[TEXT_SIZE];
     struct writer writer = {text, sizeof text, 0};
     const struct saturation saturation = saturation_of(record, owed, outcomes, rate);
@@ -128,7 +141,7 @@ static void print_text(const struct record *record, const struct record_owed *ow
     fprintf(out, "%s in %.3f s, ", text, (double)(record->last_ns - record->first_ns) / SECOND_NS);
     writer.length = 0;
     record_write_saturation(&writer, &saturation);
-    put_quantiles(&writer, "\nlate", &record->late);
+    put_times(&writer, "\nlate", &late);
     write_text(&writer, "\nbehind ");
     write_about(&writer, owed->behind_ns);
     write_text(&writer, " now, ");
@@ -142,18 +155,18 @@ static void print_text(const struct record *record, const struct record_owed *ow
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
     if (outcomes == NULL) return;
     writer.length = 0;
-    write_outcomes(&writer, outcomes);
+    write_outcomes(&writer, outcomes, latency);
     fprintf(out, "%s\n", text);
 }
 
-static void put_json_quantiles(struct json *json, const char *name, const struct histogram *histogram)
+void record_put_times(struct json *json, const char *name, const weir_times *times)
 {
     json_object(json, name);
-    json_number(json, "p50", histogram_quantile(histogram, 500));
-    json_number(json, "p90", histogram_quantile(histogram, 900));
-    json_number(json, "p99", histogram_quantile(histogram, 990));
-    json_number(json, "p999", histogram_quantile(histogram, 999));
-    json_number(json, "max", histogram->max);
+    json_number(json, "p50", times->p50_ns);
+    json_number(json, "p90", times->p90_ns);
+    json_number(json, "p99", times->p99_ns);
+    json_number(json, "p999", times->p999_ns);
+    json_number(json, "max", times->max_ns);
     json_end_object(json);
 }
 
@@ -179,10 +192,8 @@ static void put_bytes(struct json *json, const struct record *record, double rat
     json_number(json, "bytes", record->granted);
 }
 
-static void put_outcomes(struct json *json, const struct outcomes *outcomes)
+void record_put_failed(struct json *json, const struct outcomes *outcomes)
 {
-    json_number(json, "jobs", outcomes->jobs);
-    json_number(json, "busy_max", outcomes->busy_max);
     json_number(json, "failed", outcomes->failed);
     json_object(json, "statuses");
     for (int status = 0; status < OUTCOMES_STATUSES; status++) {
@@ -191,12 +202,21 @@ static void put_outcomes(struct json *json, const struct outcomes *outcomes)
         if (outcomes->with[status] != 0) json_number(json, name, outcomes->with[status]);
     }
     json_end_object(json);
-    put_json_quantiles(json, "took_ns", &outcomes->took);
+}
+
+static void put_outcomes(struct json *json, const struct outcomes *outcomes, const weir_latency *latency)
+{
+    json_number(json, "jobs", outcomes->jobs);
+    json_number(json, "busy_max", outcomes->busy_max);
+    record_put_failed(json, outcomes);
+    record_put_times(json, "response_ns", &latency->response);
+    record_put_times(json, "service_ns", &latency->service);
 }
 
 static void print_json(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
-                       double rate, FILE *file)
+                       const weir_latency *latency, double rate, FILE *file)
 {
+    const weir_times late = record_times(&record->late);
     struct json_file out;
     struct json *json = &out.json;
     json_file_open(&out, file);
@@ -208,9 +228,9 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "dropped", record->dropped);
     json_number(json, "missed", owed->missed);
     put_bytes(json, record, rate);
-    if (outcomes != NULL) put_outcomes(json, outcomes);
+    if (outcomes != NULL) put_outcomes(json, outcomes, latency);
     json_file_double(json, "elapsed_s", (double)(record->last_ns - record->first_ns) / SECOND_NS, 9);
-    put_json_quantiles(json, "late_ns", &record->late);
+    record_put_times(json, "late_ns", &late);
     json_object(json, "behind_ns");
     json_number(json, "now", owed->behind_ns);
     json_number(json, "max", record->behind_max_ns);
@@ -221,16 +241,16 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_file_flush(&out);
 }
 
-void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,
-                  FILE *out)
+void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes,
+                  const weir_latency *latency, bool json, FILE *out)
 {
     host_lock(&record->mutex);
     if (outcomes != NULL) host_lock(&outcomes->mutex);
     record_behind(record, owed->behind_ns); /* not only when something was started, but also now */
     const double rate =
         record_rate(record->granted - record->owed, record->first_cost, record->first_ns, record->last_ns);
-    if (json) print_json(record, owed, outcomes, rate, out);
-    else print_text(record, owed, outcomes, rate, out);
+    if (json) print_json(record, owed, outcomes, latency, rate, out);
+    else print_text(record, owed, outcomes, latency, rate, out);
     if (outcomes != NULL) host_unlock(&outcomes->mutex);
     host_unlock(&record->mutex);
 }
