@@ -359,6 +359,9 @@ weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/perfo
 weir_test(bench bindings-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md &&
     WEIR_PAGE=$PWD/bindings.md ${PROJECT_SOURCE_DIR}/bench/bindings --fill &&
     diff ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md")
+weir_test(bench load-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/load.md load.md &&
+    WEIR_PAGE=$PWD/load.md ${PROJECT_SOURCE_DIR}/bench/load/run --fill &&
+    diff ${PROJECT_SOURCE_DIR}/doc/load.md load.md")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
@@ -379,6 +382,8 @@ if(TARGET weir_cli)
     weir_bench_script(pace pace)
     if(TARGET example-load)
         weir_bench_script(load load/run ALONE)
+        weir_test(bench load-sessions test
+            env "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/load/sessions" --check)
     endif()
     weir_bench_script(replay replay)
     weir_bench_script(start start)

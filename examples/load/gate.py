@@ -61,8 +61,8 @@ def main():
     p50, p99, most = (percentile(took_ms, percent) for percent in (50, 99, 100))
     late_ms = paced['late_ns']['p99'] / 1e6
     print(json.dumps({'calls': len(took_ms), 'failed': len(errors), 'errors': collections.Counter(errors),
-                      'per_s': paced['achieved_per_s'], 'late_p99_ms': round(late_ms, 3), 'p50_ms': round(p50, 3),
-                      'p99_ms': round(p99, 3), 'max_ms': round(most, 3)}))
+                      'per_s': round(paced['achieved_per_s'] or 0, 3), 'late_p99_ms': round(late_ms, 3),
+                      'p50_ms': round(p50, 3), 'p99_ms': round(p99, 3), 'max_ms': round(most, 3)}))
     if late_ms > asked.late:
         print(f'gate: not measured: lines came {late_ms:.1f} ms late (p99): a busy machine', file=sys.stderr)
         return 2
