@@ -86,6 +86,9 @@ test_load()
     if [ "$(cut -d ' ' -f 3 served | sort -u | wc -l)" -gt 8 ]; then fail 'more connections than it was given'; fi
     says out '0 missed'
     same_percentiles
+    run 'a picture of its log' "$tree/bench/load/plot" '500/s' log.csv
+    ends 0
+    says out '500 starts, at most'
 
     run 'connections that the server closes' "$load" 500/s "$url/few" 4 1 times.hgrm log.csv
     ends 0
