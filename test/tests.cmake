@@ -16,6 +16,7 @@ weir_programs(property property TIER check NAMES accesslog backward bursty chang
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
+weir_programs(property property TIER check NAMES at PARTS common/arguments log/format pace/at)
 weir_programs(property property TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(property property)
 if(WEIR_FUZZ)
@@ -50,16 +51,16 @@ weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/cl
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
 weir_programs(unit test TIER check USES cmocka zlib NAMES hdr PARTS pace/latency/hdr)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
-weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
-    PARTS common/json_file pace/bytes pace/input pace/outcomes pace/record pace/record_print)
-weir_programs(unit test TIER check USES cmocka NAMES pace_lines
-    PARTS common/arguments common/json_file common/signals pace/bytes pace/commands pace/follow pace/input pace/lines
-        pace/latency/fail pace/latency/hdr pace/latency/latency pace/latency/starts pace/outcomes pace/pace
-        pace/progress pace/record pace/record_print pace/schedule pace/told
+weir_programs(unit test TIER check USES cmocka unpack NAMES pace_bytes
+    PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/record pace/record_print)
+weir_programs(unit test TIER check USES cmocka unpack NAMES pace_at pace_lines
+    PARTS common/arguments common/json_file common/signals log/format log/packed pace/at pace/bytes pace/commands
+        pace/follow pace/input pace/latency/fail pace/latency/hdr pace/latency/latency pace/latency/starts pace/lines
+        pace/outcomes pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka NAMES record
     PARTS common/json_file pace/outcomes pace/record pace/record_print)
-weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
+weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)

@@ -135,6 +135,15 @@ if [ "$(grep -cE '^[0-9]+,[0-9]+,,$' starts.csv)" != 300 ]; then fail 'not each 
 awk -F , 'NR > 2 && ($1 - before < 99999 || $1 - before > 100001) { print } NR > 1 { before = $1 }' starts.csv >out
 silent out # due at the rate
 
+# ---- Ctrl-C: what has happened is there, and commands that ended are in all files ----
+run 'a signal' timeout -s INT 1 "$weir" pace 100/s --hgrm r.hgrm --hlog r.hlog --starts starts.csv -- sh -c 'exit 0' \
+    < <(yes)
+ends 124 # of timeout
+grep -cE '^[0-9]+,[0-9]+,[0-9]+,0$' starts.csv >out
+sed -nE 's/^#.Max .*Total count    = *([0-9]+)\]$/\1/p' r.hgrm >expected
+same out expected
+if [ "$(grep -c ^Tag=service, r.hlog)" = 0 ]; then fail 'there is no interval'; fi
+
 # ---- what must not happen ----
 run 'nothing has' "$weir" pace 1000/s --fail-late p50=1h,max=1h --fail-late p99.9=1h --fail-missed 1000 <<<line
 ends 0

@@ -36,34 +36,45 @@ struct pace_crew {
 };
 
 struct job {
-    char *line; /* owned */
+    char *line, *values; /* owned; of the fields that the command names, or NULL */
     uint64_t number, cost;
     uint64_t arrived_ns; /* it was not there before */
+    struct at_stamp stamp;
 };
 
-static size_t count_of(const char *text, const char *mark)
+/* What stands for the text's next byte, or for the mark that it begins with; *size: of that. */
+static struct slice value_of(const struct pace *pace, const struct job *job, const char *text, size_t *size)
 {
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, mark)) != NULL; at += strlen(mark)) count++;
-    return count;
+    *size = strlen("{}");
+    if (strncmp(text, "{}", *size) == 0) return slice_of(job->line);
+    const char *value = at_value(&pace->at, job->values, text, size);
+    if (value != NULL) return slice_of(value);
+    *size = 1;
+    return (struct slice){text, 1};
 }
 
-/* The argument with every {} replaced by the line; NULL without memory. */
-static char *replaced(const char *argument, const char *line)
+/* The bytes of the argument with every mark replaced, written unless out is NULL; *marks grows by theirs. */
+static size_t replace(const struct pace *pace, const struct job *job, const char *argument, char *out, size_t *marks)
 {
-    const size_t marks = count_of(argument, "{}"), length = strlen(line);
-    char *text = malloc(strlen(argument) + marks * length + 1);
-    char *out = text;
-    for (const char *at = argument; text != NULL && *at != '\0';) {
-        if (strncmp(at, "{}", 2) == 0) {
-            memcpy(out, line, length);
-            out += length;
-            at += 2;
-        } else {
-            *out++ = *at++;
-        }
+    size_t length = 0, mark;
+    for (const char *at = argument; *at != '\0'; at += mark) {
+        const struct slice value = value_of(pace, job, at, &mark);
+        if (out != NULL) memcpy(out + length, value.bytes, value.size);
+        *marks += mark > 1;
+        length += value.size;
     }
-    if (text != NULL) *out = '\0';
+    return length;
+}
+
+/* NULL without memory. */
+static char *replaced(const struct pace *pace, const struct job *job, const char *argument, size_t *marks)
+{
+    size_t again = 0;
+    const size_t length = replace(pace, job, argument, NULL, marks);
+    char *text = malloc(length + 1);
+    if (text == NULL) return NULL;
+    replace(pace, job, argument, text, &again);
+    text[length] = '\0';
     return text;
 }
 
@@ -73,21 +84,21 @@ static void free_arguments(char **arguments)
     free(arguments);
 }
 
-/* Without a {} the line becomes the last argument, as xargs does it. */
-static char **arguments_of(char **command, const char *line)
+/* Without a mark the line becomes the last argument, as xargs does it. */
+static char **arguments_of(const struct pace *pace, const struct job *job)
 {
     size_t count = 0, marks = 0;
-    for (; command[count] != NULL; count++) marks += count_of(command[count], "{}");
+    while (pace->command[count] != NULL) count++;
     char **arguments = calloc(count + 2, sizeof *arguments);
     if (arguments == NULL) return NULL;
     for (size_t i = 0; i < count; i++) {
-        arguments[i] = replaced(command[i], line);
+        arguments[i] = replaced(pace, job, pace->command[i], &marks);
         if (arguments[i] == NULL) {
             free_arguments(arguments);
             return NULL;
         }
     }
-    if (marks == 0) arguments[count] = replaced("{}", line);
+    if (marks == 0) arguments[count] = replaced(pace, job, "{}", &marks);
     return arguments;
 }
 
@@ -174,7 +185,7 @@ static void fail_start(struct pace *pace, const struct job *job, uint64_t due_ns
 static void run(struct worker *worker, const struct job *job, const weir_decision *decision)
 {
     struct pace *pace = worker->pace;
-    char **arguments = arguments_of(pace->command, job->line);
+    char **arguments = arguments_of(pace, job);
     pid_t child;
     const uint64_t now_ns = weir_now().ns;
     outcomes_begin(&pace->outcomes);
@@ -196,6 +207,12 @@ static void run(struct worker *worker, const struct job *job, const weir_decisio
     if (status != 0) command_failed(pace, job, "exited", status);
 }
 
+static void free_job(struct job *job)
+{
+    free(job->line);
+    free(job->values);
+}
+
 /* A line of one's own, without its delimiter; false when there is none to start. */
 static bool next_job(struct pace *pace, struct job *job)
 {
@@ -210,17 +227,20 @@ static bool next_job(struct pace *pace, struct job *job)
         const char *bytes = input_take(&pace->input, 1, &size);
         job->cost = pace->bytes ? size : 1;
         job->arrived_ns = pace->arrived_ns;
+        job->stamp = pace_stamp(pace);
+        job->values = pace->at.values;
+        pace->at.values = NULL;
         if (bytes[size - 1] == pace->input.delimiter) size--;
         if (memchr(bytes, '\0', size) != NULL) {
             pace->status = trouble("line %llu contains a NUL byte, which an argument of a command cannot; see --null",
-                                   (unsigned long long)pace->lines_taken + 1);
+                                   (unsigned long long)pace->lines_taken + pace->lines_passed + 1);
             pace_stop(pace, 1);
             size = 0;
         }
         job->line = strndup(bytes, size);
-        job->number = ++pace->lines_taken;
+        job->number = ++pace->lines_taken + pace->lines_passed;
         ready = job->line != NULL && !pace_stopped(pace);
-        if (!ready) free(job->line);
+        if (!ready) free_job(job);
     } else if (state != INPUT_INTERRUPTED) {
         pace_input_trouble(pace, state);
     } else if (!pace_stopped(pace)) {
@@ -236,14 +256,14 @@ static void *work(void *argument)
     struct pace *pace = worker->pace;
     struct job job;
     while (next_job(pace, &job)) {
-        const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
+        const weir_decision decision = pace_take_wait(pace, &job.stamp, job.cost);
         if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, &decision);
         else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
                                    pace_limit_name(pace));
             pace_stop(pace, 1);
         }
-        free(job.line);
+        free_job(&job);
     }
     return NULL;
 }

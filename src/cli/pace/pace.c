@@ -23,6 +23,7 @@
 enum { WORKERS_MAX = 10000, RATE_SIZE = 80 };
 
 #define AT(field) .at = offsetof(struct pace, field)
+#define NEEDS_AT "--at time"
 
 /* Lines that end in NUL. */
 static bool read_null(const struct option_row *row, const char *value, void *into)
@@ -47,6 +48,15 @@ static const struct option_row option_rows[] = {
     {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes", argument_text, AT(follow.path)},
     {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary", argument_flag, AT(quiet)},
     {"summary", 0, "FILE", "write the summary to FILE instead of stderr", argument_text, AT(summary)},
+    {"at", 0, "FIELD", "no limit: lines of a log start at the times in their FIELD; for example time", at_read_field,
+     AT(at.time)},
+    {"speed", 0, "N", "N times as fast as the log (1)", at_read_speed, AT(at.course), .needs = NEEDS_AT},
+    {"gap-max", 0, "TIME", "cut longer gaps in the log to TIME", argument_time, AT(at.course.gap_max_ns),
+     .needs = NEEDS_AT},
+    {"skip-invalid", 0, NULL, "skip and count lines without a time", argument_flag, AT(at.skip_invalid),
+     .needs = NEEDS_AT},
+    {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)", argument_text,
+     AT(at.format), .needs = NEEDS_AT, .words = "combined vhost_combined common json csv"},
     {"hgrm", 0, "FILE", "percentiles of response times (ms), as HdrHistogram and wrk2 print them", argument_text,
      AT(latency.hgrm)},
     {"hlog", 0, "FILE", "response and service times of each interval, a log of HdrHistogram", argument_text,
@@ -69,7 +79,11 @@ bool pace_stopped(const struct pace *pace)
 
 void pace_input_trouble(struct pace *pace, enum input_state state)
 {
+    if (pace->input_wrong || state == INPUT_END) return;
+    pace->input_wrong = true;
     if (state == INPUT_FAILED) pace->status = trouble("standard input: %s", strerror(errno));
+    if (state == INPUT_REFUSED) pace->status = STATUS_TROUBLE;
+    if (state == INPUT_DAMAGED) pace->status = trouble("standard input: %s", pace->input.message);
     if (state == INPUT_TOO_LONG) {
         pace->status = trouble("standard input: line %llu is longer than 256 MiB or does not fit in memory",
                                (unsigned long long)pace->lines_taken + 1);
@@ -94,7 +108,40 @@ void pace_print_summary(struct pace *pace, FILE *out)
 
 /* ---- options ---- */
 
-static bool set_operands(struct pace *pace, int argc, char **argv)
+/* Lines start at the times in a log. */
+static bool set_times(struct pace *pace, int argc, char **argv)
+{
+    static const char message[] = "pace: by --at the log says when lines start, so there is no ";
+    if (optind < argc && access(argv[optind], F_OK) == 0) {
+        trouble("pace: the log comes by standard input; for example weir pace --at %s < %s", pace->at.time,
+                argv[optind]);
+    } else if (optind < argc) {
+        trouble("%slimit \"%s\"; for both: weir pace --at %s | weir pace '%s'", message, argv[optind], pace->at.time,
+                argv[optind]);
+    } else if (pace->follow.path != NULL) {
+        trouble("%s--rate-file; for both: weir pace --at %s | weir pace --rate-file %s", message, pace->at.time,
+                pace->follow.path);
+    } else if (pace->drop) {
+        trouble("%spool that --drop could go by; late lines start at once", message);
+    } else {
+        pace->limit = "unlimited";
+        pace->input.unpacks = true;
+        return true;
+    }
+    return false;
+}
+
+/* What a command may name. */
+static bool set_fields(struct pace *pace)
+{
+    bool fine = true;
+    for (char **argument = pace->command; fine && argument != NULL && *argument != NULL; argument++) {
+        fine = at_want(&pace->at, *argument);
+    }
+    return fine;
+}
+
+static bool set_limit(struct pace *pace, int argc, char **argv)
 {
     /* A limit that looks like an option comes behind "--", and its command behind another. */
     if (optind == argc && pace->command != NULL && pace->follow.path == NULL) {
@@ -114,6 +161,13 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
                 argv[optind + 1]);
         return false;
     }
+    return true;
+}
+
+static bool set_operands(struct pace *pace, int argc, char **argv)
+{
+    const bool by_stamps = pace->at.time != NULL;
+    if (by_stamps ? !set_times(pace, argc, argv) || !set_fields(pace) : !set_limit(pace, argc, argv)) return false;
     if (pace->command == NULL && (pace->workers != 0 || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
         trouble("pace: -j, --keep-going and --grace are for commands; "
                 "for example weir pace 5/s -j 4 -- curl -fsS {}");
@@ -134,6 +188,7 @@ static int read_arguments(struct pace *pace, int argc, char **argv)
     const int status = arguments_read(pace_command(), argc, argv, pace);
     if (status != ARGUMENTS_END) return status;
     if (!set_operands(pace, argc, argv)) return STATUS_TROUBLE;
+    pace->at.quiet = pace->json || pace->quiet;
     if (pace->workers == 0) pace->workers = 1;
     return ARGUMENTS_END;
 }
@@ -162,9 +217,10 @@ const char *pace_limit_name(const struct pace *pace)
     return pace->follow.path == NULL ? pace->limit : "the limit in force";
 }
 
-/* A line is dropped whole, or not in small pieces at least. */
+/* A line is dropped whole, or not in small pieces at least; a stamp is a whole line's. */
 static uint64_t piece_of(const struct pace *pace, const struct plan *plan)
 {
+    if (pace->at.time != NULL) return SIZE_MAX;
     return pace->drop ? PACE_PIECE_MAX : pace_piece_of(plan);
 }
 
@@ -285,21 +341,46 @@ static int open_limiter(struct pace *pace)
     return STATUS_DONE;
 }
 
+/* at the log's time, 10 times as fast, gaps cut to 10s */
+static void write_times(const struct pace *pace, struct writer *writer)
+{
+    const struct at_course *course = &pace->at.course;
+    uint32_t places = 0;
+    while (power_of_ten(places) < course->tens) places++;
+    write_text(writer, "at the log's ");
+    write_text(writer, pace->at.time);
+    if (course->digits != course->tens) {
+        write_text(writer, ", ");
+        write_decimal(writer, course->digits, places);
+        write_text(writer, " times as fast");
+    }
+    if (course->gap_max_ns == UINT64_MAX) return;
+    write_text(writer, ", gaps cut to ");
+    write_time(writer, course->gap_max_ns);
+}
+
 static void print_limit(struct pace *pace)
 {
     char text[2048];
+    struct writer writer = {text, sizeof text, 0};
     weir_plan_text(&pace->plan, text, sizeof text);
+    if (pace->at.time != NULL) write_times(pace, &writer);
     const bool told = !pace->json && !pace->quiet;
     if (told) fprintf(stderr, "%s\n", text);
     if (told) pace_tell_slept(pace, stderr);
     pace->told_ns = weir_now().ns;
 }
 
-static uint64_t size_of_input(void)
+/* 0 for what is not known: so much of a compressed log is not what its lines come to. */
+static uint64_t size_of_input(const struct input *input)
 {
+    char first[16];
+    bool more;
     struct stat status;
     if (fstat(STDIN_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
     const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    const ssize_t got = input->unpacks ? pread(STDIN_FILENO, first, sizeof first, at) : 0;
+    if (got > 0 && unpack_format_of(first, (size_t)got, &more) != NULL) return 0;
     return at >= 0 && status.st_size > at ? (uint64_t)(status.st_size - at) : 0;
 }
 
@@ -321,11 +402,13 @@ static int write_summary(struct pace *pace)
 
 static int finish(struct pace *pace)
 {
+    if (at_unreadable(&pace->at)) pace->status = STATUS_TROUBLE;
     const int latency = latency_close(pace);
     const int summary = write_summary(pace);
     const uint64_t stop = atom_load(&pace->stop);
     weir_close(pace->limiter);
     input_close(&pace->input);
+    at_close(&pace->at);
     /* The same Ctrl-C has ended the commands, too: that is not their failure. */
     if (stop > 1 && summary == STATUS_DONE) signals_die((int)stop - 1);
     if (pace->reader_gone && pace->status == STATUS_DONE && summary == STATUS_DONE) signals_die(SIGPIPE);
@@ -340,7 +423,8 @@ static int run(int argc, char **argv)
     if (pace == NULL) return trouble("no memory");
     pace->options = (weir_options)WEIR_OPTIONS;
     pace->options.use = WEIR_PACE;
-    pace->count_max = pace->for_ns = pace->grace_ns = UINT64_MAX;
+    pace->count_max = pace->for_ns = pace->grace_ns = pace->at.course.gap_max_ns = UINT64_MAX;
+    pace->at.course.digits = pace->at.course.tens = 1;
     input_open(&pace->input, STDIN_FILENO, '\n');
     host_mutex_open(&pace->input_mutex);
     host_mutex_open(&pace->crew_mutex);
@@ -354,9 +438,10 @@ static int run(int argc, char **argv)
     if (pace->limiter != NULL && status == STATUS_DONE) {
         atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
         print_limit(pace);
-        pace->size = size_of_input();
+        pace->size = size_of_input(&pace->input);
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
         pace->record.in_bytes = pace->bytes;
+        pace->record.by_stamps = pace->at.time != NULL;
         outcomes_open(&pace->outcomes, pace->workers);
         pace_watch_start(&watch, pace);
         if (pace->command != NULL) pace_commands(pace);
@@ -365,6 +450,7 @@ static int run(int argc, char **argv)
         status = finish(pace);
     } else {
         weir_close(pace->limiter);
+        at_close(&pace->at);
     }
     host_free(pace);
     return status;
@@ -374,12 +460,14 @@ const struct command *pace_command(void)
 {
     static const struct command pace_row = {
         .name = "pace",
-        .synopsis = "LIMIT [OPTION]... [-- COMMAND [ARGUMENT|{}]...]",
-        .summary = "let stdin's lines through, or run a command for each, at a rate",
+        .synopsis = "LIMIT|--at FIELD [OPTION]... [-- COMMAND [ARGUMENT|{}]...]",
+        .summary = "let stdin's lines through, or run a command for each, at a rate or at the times in a log",
         .details = "  seq 3000000 | weir pace 1000000/s > /dev/null\n"
                    "  weir pace 12000,1.1 < requests      12,000 a second; up to 1.1 times that while behind\n"
                    "  weir pace 10MiB/s < image > copy    a unit of bytes: --bytes is implied\n"
                    "  weir pace 5/s -j 4 -- curl -fsS https://example.test/{} < ids\n"
+                   "  weir pace --at time --speed 10 < access.log > /dev/null\n"
+                   "  weir pace --at time -j 50 -- curl -fsSgo /dev/null http://127.0.0.1{uri} < access.log\n"
                    "\n"
                    "Exit status: 0 done, 2 error, that of the first command that failed, or else 99 if starts were\n"
                    "late or missed beyond a --fail-... option.  On SIGINT or SIGTERM no more are started, running\n"

@@ -3,7 +3,8 @@
 
        pace.c      options, the limiter, the end      lines.c      stdin's lines to stdout
        progress.c  the live line, signals, --for      commands.c   a command for each line
-       schedule.c  what is taken out of it            bytes.c      what a limit counts, pieces of lines
+       schedule.c  when what is next may start        bytes.c      what a limit counts, pieces of lines
+       at.c        ... by the stamps of a log
        told.c      what a limit loses, and what to write instead
        latency     files of latencies, intervals, what must not happen */
 #ifndef WEIR_CLI_PACE_PACE_H
@@ -12,6 +13,7 @@
 #include <signal.h>
 
 #include "cli/common/arguments.h"
+#include "cli/pace/at.h"
 #include "cli/pace/follow.h"
 #include "cli/pace/input.h"
 #include "cli/pace/latency/latency.h"
@@ -29,6 +31,7 @@ struct pace {
     weir_options options; /* --min-sleep */
     const char *summary;
     FILE *summary_file;          /* open when a summary was asked for */
+    struct at at;                /* --at ... */
     struct follow follow;        /* --rate-file ... */
     char first[FOLLOW_TEXT_MAX]; /* ... and the limit that it began with */
 
@@ -48,12 +51,14 @@ struct pace {
     struct atom idle_ns;           /* since when no line waits; 0: one may */
     struct atom stopped_ns;        /* 0: not yet */
     uint64_t lines_taken;
+    uint64_t lines_passed;
     struct atom piece_max; /* of the limit in force; the input's follows */
     uint64_t size;         /* bytes of the input, 0 when not known */
 
     /* how it ended; written under the input's mutex or by the one thread there is */
     int status;
     bool reader_gone;
+    bool input_wrong; /* and it was said */
     struct atom stop; /* 1: no further line; the signal number + 1 when a signal asked for it */
 
     struct pace_crew *crew; /* commands: its workers; NULL before they begin and when they have ended */

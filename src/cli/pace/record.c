@@ -152,6 +152,16 @@ void record_behind(struct record *record, uint64_t behind_ns)
     record->behind_max_ns = most(record->behind_max_ns, behind_ns);
 }
 
+/* By how much more was due from the first line to the last: as record_rate, without the last. */
+static void ask_by_stamps(struct record *record, uint64_t late_ns, uint64_t due_ns, uint64_t cost)
+{
+    if (record->items == 1) record->due_first_ns = record->due_last_ns = due_ns;
+    record->due_last_ns = most(record->due_last_ns, due_ns);
+    const uint64_t span_ns = record->due_last_ns - record->due_first_ns;
+    record->permits_per_ns = span_ns != 0 ? (double)(record->granted - cost) / (double)span_ns : 0;
+    record_behind(record, late_ns);
+}
+
 void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, uint64_t due_ns, uint64_t cost)
 {
     const uint64_t ahead = cost_ahead(record, cost);
@@ -162,7 +172,9 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, 
     const double bound = record->over + fmax(0, (double)cost - record->pool);
     if (record->permits != 0) record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < start_ns) record->early++;
-    histogram_add(&record->late, subtract_to_zero(actual_ns, due_ns));
+    const uint64_t late_ns = subtract_to_zero(actual_ns, due_ns);
+    if (record->by_stamps) ask_by_stamps(record, late_ns, due_ns, cost);
+    histogram_add(&record->late, late_ns);
 }
 
 void record_parts(struct record *record, uint64_t count)
@@ -172,6 +184,19 @@ void record_parts(struct record *record, uint64_t count)
 
 void record_end(struct record *record)
 {
+    host_unlock(&record->mutex);
+}
+
+void record_logged(struct record *record, const struct record_log *log)
+{
+    struct record_log *known = &record->log;
+    host_lock(&record->mutex);
+    known->span_ns = most(known->span_ns, log->span_ns);
+    known->malformed = most(known->malformed, log->malformed);
+    known->backward = most(known->backward, log->backward);
+    known->backward_max_ns = most(known->backward_max_ns, log->backward_max_ns);
+    known->gaps = most(known->gaps, log->gaps);
+    known->cut_ns = most(known->cut_ns, log->cut_ns);
     host_unlock(&record->mutex);
 }
 

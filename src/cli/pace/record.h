@@ -17,6 +17,14 @@
 #include "host/thread.h"
 #include "share/histogram.h"
 
+/* Of a log by whose stamps lines start. */
+struct record_log {
+    uint64_t span_ns;                   /* from its first stamp to its latest */
+    uint64_t malformed;                 /* lines that were skipped */
+    uint64_t backward, backward_max_ns; /* lines whose stamp went back, and how far at most */
+    uint64_t gaps, cut_ns;              /* gaps that were cut, and by how much in all; of the span */
+};
+
 struct record {
     struct host_mutex mutex;
     struct histogram late;
@@ -37,6 +45,10 @@ struct record {
     /* The last change: what started before it and is recorded after it counts so much of its cost. */
     uint64_t changed_ns;
     double share_before, share;
+    /* By the stamps of a log there is no limit: what was asked for is the average. */
+    bool by_stamps;
+    uint64_t due_first_ns, due_last_ns;
+    struct record_log log;
 };
 
 /* A copy of what changes, for showing while it goes on. */
@@ -65,6 +77,9 @@ void record_behind(struct record *record, uint64_t behind_ns);
 void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, uint64_t due_ns, uint64_t cost);
 void record_parts(struct record *record, uint64_t count);
 void record_end(struct record *record);
+
+/* The log has come at least so far; what is 0 is not said. */
+void record_logged(struct record *record, const struct record_log *log);
 void record_dropped(struct record *record, uint64_t count);
 
 struct record_view record_view(struct record *record);

@@ -130,6 +130,40 @@ static struct saturation saturation_of(const struct record *record, const struct
                                .in_bytes = record->in_bytes};
 }
 
+static void write_part(struct writer *writer, uint64_t count, const char *noun, const char *then, uint64_t ns)
+{
+    if (count == 0) return;
+    write_text(writer, "; ");
+    write_counted(writer, count, noun);
+    write_text(writer, then);
+    if (ns != 0) write_duration(writer, ns);
+}
+
+/* 2 min of the log; 1 gap cut by 30 s */
+static void write_log(struct writer *writer, const struct record_log *log)
+{
+    write_duration(writer, log->span_ns);
+    write_text(writer, " of the log");
+    write_part(writer, log->gaps, "gaps", " cut by ", log->cut_ns);
+    write_part(writer, log->backward, "lines", " out of order, by up to ", log->backward_max_ns);
+    write_part(writer, log->malformed, "malformed lines", " skipped", 0);
+}
+
+static void print_log(const struct record_log *log, FILE *out)
+{
+    char text[TEXT_SIZE];
+    struct writer writer = {text, sizeof text, 0};
+    write_log(&writer, log);
+    fprintf(out, "\n%s\n", text);
+}
+
+static void print_over(const struct record *record, FILE *out)
+{
+    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
+    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
+    fprintf(out, ", never over by more than %.0f%s\n", over, unit);
+}
+
 static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
                        const weir_latency *latency, double rate, FILE *out)
 {
@@ -147,11 +181,10 @@ static void print_text(const struct record *record, const struct record_owed *ow
     write_text(&writer, " now, ");
     write_about(&writer, record->behind_max_ns);
     fprintf(out, "%s at worst; ", text);
-    if (record->early == 0) fprintf(out, "never early, ");
-    else fprintf(out, "%llu early, ", (unsigned long long)record->early);
-    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
-    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
-    fprintf(out, "never over by more than %.0f%s\n", over, unit);
+    if (record->early == 0) fprintf(out, "never early");
+    else fprintf(out, "%llu early", (unsigned long long)record->early);
+    if (record->by_stamps) print_log(&record->log, out);
+    else print_over(record, out);
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
     if (outcomes == NULL) return;
     writer.length = 0;
@@ -190,6 +223,18 @@ static void put_bytes(struct json *json, const struct record *record, double rat
     put_target(json, "target_bytes_per_s", record);
     put_double(json, "achieved_bytes_per_s", rate);
     json_number(json, "bytes", record->granted);
+}
+
+static void put_log(struct json *json, const struct record_log *log)
+{
+    json_object(json, "log");
+    json_number(json, "span_ns", log->span_ns);
+    json_number(json, "malformed", log->malformed);
+    json_number(json, "backward", log->backward);
+    json_number(json, "backward_max_ns", log->backward_max_ns);
+    json_number(json, "gaps_cut", log->gaps);
+    json_number(json, "cut_ns", log->cut_ns);
+    json_end_object(json);
 }
 
 void record_put_failed(struct json *json, const struct outcomes *outcomes)
@@ -236,6 +281,7 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "max", record->behind_max_ns);
     json_end_object(json);
     json_number(json, "early", record->early);
+    if (record->by_stamps) put_log(json, &record->log);
     json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
     json_file_end(&out);
     json_file_flush(&out);

@@ -12,7 +12,10 @@
 
    A line cannot have been due before it was there, so it is late from then on at the earliest.
 
-   Time is taken out only while no line is there. */
+   Time is taken out only while no line is there.
+
+   By the stamps of a log (at.c) a line is due when it says, whatever comes before it and whenever it arrives; the
+   limiter is unlimited, and is slept and stopped by. */
 #include "cli/pace/schedule.h"
 
 #include "api/limiter.h"
@@ -63,7 +66,7 @@ static void wait_with(const struct cell_content *content, void *context)
     }
 }
 
-enum input_state pace_next_lines(struct pace *pace)
+static enum input_state next_lines(struct pace *pace)
 {
     const enum input_state state = input_lines(&pace->input);
     if (state == INPUT_END) pace_no_more_lines(pace);
@@ -77,6 +80,69 @@ enum input_state pace_next_lines(struct pace *pace)
     atom_store(&pace->idle_ns, 0);
     return INPUT_INTERRUPTED;
 }
+
+/* ---- by stamps ---- */
+
+static enum at_found look(struct pace *pace, int line)
+{
+    size_t size;
+    const char *bytes = input_line(&pace->input, line, &size);
+    return at_look(&pace->at, (struct slice){bytes, size}, weir_now().ns);
+}
+
+/* Passes over what is no line of the log. */
+enum input_state pace_next_lines(struct pace *pace)
+{
+    enum input_state state;
+    while ((state = next_lines(pace)) == INPUT_READY && pace->at.time != NULL) {
+        size_t size;
+        const enum at_found found = look(pace, pace->input.next);
+        if (found == AT_REFUSED) return INPUT_REFUSED;
+        if (found == AT_DUE) return INPUT_READY;
+        input_take(&pace->input, 1, &size);
+        pace->at.looked = false;
+        pace->lines_passed++;
+        record_logged(&pace->record, &(struct record_log){.malformed = pace->at.course.log.malformed});
+        if (pace_stopped(pace)) return INPUT_INTERRUPTED;
+    }
+    return state;
+}
+
+struct at_stamp pace_stamp(struct pace *pace)
+{
+    pace->at.looked = false;
+    return (struct at_stamp){pace->at.due_ns, pace->at.course.log};
+}
+
+static weir_decision allowed(struct pace *pace, const struct at_stamp *stamp, uint64_t now_ns, uint64_t cost)
+{
+    record_logged(&pace->record, &stamp->log);
+    atom_store(&pace->at.late_ns, subtract_to_zero(now_ns, stamp->due_ns));
+    return (weir_decision){.verdict = WEIR_ALLOW, .start = {stamp->due_ns}, .charged = cost};
+}
+
+weir_decision pace_take_at(struct pace *pace, int line, weir_instant now, uint64_t cost)
+{
+    if (pace->at.time == NULL) return weir_take_at(pace->limiter, now, cost);
+    if (look(pace, line) != AT_DUE || pace->at.due_ns > now.ns) return (weir_decision){.verdict = WEIR_DENY};
+    const struct at_stamp stamp = pace_stamp(pace);
+    return allowed(pace, &stamp, now.ns, cost);
+}
+
+weir_decision pace_take_wait(struct pace *pace, const struct at_stamp *stamp, uint64_t cost)
+{
+    weir_limiter *limiter = pace->limiter;
+    if (pace->at.time == NULL) return weir_take_wait(limiter, cost, WEIR_FOREVER);
+    for (;;) {
+        const uint32_t seen = host_event_seen(&limiter->event);
+        const uint64_t now_ns = weir_now().ns;
+        if (pace_stopped(pace)) return (weir_decision){.verdict = WEIR_STOPPED};
+        if (now_ns >= stamp->due_ns) return allowed(pace, stamp, now_ns, cost);
+        limiter_sleep(limiter, seen, stamp->due_ns, pace->options.min_sleep_ns);
+    }
+}
+
+/* ---- what is owed ---- */
 
 void pace_no_more_lines(struct pace *pace)
 {
@@ -95,6 +161,7 @@ static uint64_t permits_ahead(struct pace *pace, uint64_t cost)
 
 uint64_t pace_due_ns(struct pace *pace, const weir_decision *decision, uint64_t cost, uint64_t arrived_ns)
 {
+    if (pace->at.time != NULL) return decision->start.ns;
     return most(weir_due(pace->limiter, decision, permits_ahead(pace, cost)).ns, arrived_ns);
 }
 
@@ -152,6 +219,10 @@ static uint64_t last_waiting_ns(const struct pace *pace)
 struct record_owed pace_owed(struct pace *pace)
 {
     struct owing owing = {.now_ns = last_waiting_ns(pace)};
+    if (pace->at.time != NULL) {
+        const bool waits = atom_load(&pace->idle_ns) == 0;
+        return (struct record_owed){.behind_ns = waits ? atom_load(&pace->at.late_ns) : 0};
+    }
     limiter_look(pace->limiter, look_at_owed, &owing);
     return owing.owed;
 }

@@ -7,8 +7,18 @@
 
 #include "cli/pace/pace.h"
 
-/* As input_lines.  While there is no line the schedule waits, too. */
+/* As input_lines.  While there is no line a limit's schedule waits, too.  By the stamps of a log the line that is next
+   has one, and REFUSED ends the work. */
 enum input_state pace_next_lines(struct pace *pace);
+
+/* The line that is next is taken: its stamp.  By a limit that means nothing. */
+struct at_stamp pace_stamp(struct pace *pace);
+
+/* As weir_take_at, for this known line, to which all before it have been allowed. */
+weir_decision pace_take_at(struct pace *pace, int line, weir_instant now, uint64_t cost);
+
+/* As weir_take_wait without an end; stamp: of pace_stamp. */
+weir_decision pace_take_wait(struct pace *pace, const struct at_stamp *stamp, uint64_t cost);
 
 /* No line comes any more: from the last start on nothing is owed. */
 void pace_no_more_lines(struct pace *pace);

@@ -267,13 +267,14 @@ void hdr_write_head(uint64_t unix_ns, FILE *out)
     fputs("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n", out);
 }
 
-void hdr_write_interval(const struct hdr *hdr, const char *tag, uint64_t from_ns, uint64_t to_ns, FILE *out)
+bool hdr_write_interval(const struct hdr *hdr, const char *tag, uint64_t from_ns, uint64_t to_ns, FILE *out)
 {
     const unsigned used = (unsigned)most(used_of(hdr), 1);
     const size_t plain_size = HEAD_SIZE + (size_t)used * WORD_MAX;
     struct packed plain = {malloc(plain_size), 0};
     struct packed packed = {malloc(plain_size + (plain_size / STORED_MAX + 1) * 5 + 16), 0};
-    if (plain.at != NULL && packed.at != NULL) {
+    const bool enough = plain.at != NULL && packed.at != NULL;
+    if (enough) {
         put_histogram(&plain, hdr, used);
         packed.size = 8;
         put_stored(&packed, &plain);
@@ -287,4 +288,5 @@ void hdr_write_interval(const struct hdr *hdr, const char *tag, uint64_t from_ns
     }
     free(plain.at);
     free(packed.at);
+    return enough;
 }

@@ -29,8 +29,8 @@ weir_times hdr_times(const struct hdr *hdr);
 /* .hgrm: the percentiles in ms, as outputPercentileDistribution of HdrHistogram prints them. */
 void hdr_write_percentiles(const struct hdr *hdr, FILE *out);
 
-/* .hlog: its head, and a line of an interval that begins so long after the log did. */
+/* .hlog: its head, and a line of an interval that begins so long after the log did; false without memory. */
 void hdr_write_head(uint64_t unix_ns, FILE *out);
-void hdr_write_interval(const struct hdr *hdr, const char *tag, uint64_t from_ns, uint64_t to_ns, FILE *out);
+bool hdr_write_interval(const struct hdr *hdr, const char *tag, uint64_t from_ns, uint64_t to_ns, FILE *out);
 
 #endif

@@ -167,8 +167,9 @@ static void end_interval(struct pace *pace)
         hdr_since(&interval->since, &now->hdr[i], &before->hdr[i]);
         interval->times[i] = hdr_times(&interval->since);
         if (latency->hlog_file == NULL) continue;
-        hdr_write_interval(&interval->since, tags[i], before->now_ns - latency->begun_ns,
-                           now->now_ns - latency->begun_ns, latency->hlog_file);
+        const uint64_t from_ns = before->now_ns - latency->begun_ns, to_ns = now->now_ns - latency->begun_ns;
+        if (hdr_write_interval(&interval->since, tags[i], from_ns, to_ns, latency->hlog_file)) continue;
+        trouble("--hlog %s: no memory, interval %llu is left out", latency->hlog, (unsigned long long)interval->number);
     }
     if (pace->json && told != NULL) put_interval(pace, interval, told);
     *before = *now;
