@@ -53,11 +53,15 @@ weir_programs(unit test TIER check USES cmocka zlib NAMES hdr PARTS pace/latency
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_bytes
     PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/record pace/record_print)
-weir_programs(unit test TIER check USES cmocka unpack NAMES pace_at pace_lines
-    PARTS common/arguments common/json_file common/signals log/format log/packed pace/at pace/bytes pace/commands
-        pace/follow pace/input pace/latency/fail pace/latency/hdr pace/latency/latency pace/latency/starts pace/lines
-        pace/outcomes pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
+set(pace_parts common/arguments common/engine_password common/json_file common/signals log/format log/packed pace/at
+    pace/bytes pace/commands pace/engine pace/follow pace/input pace/latency/fail pace/latency/hdr
+    pace/latency/latency pace/latency/starts pace/lines pace/outcomes pace/pace pace/part
+    pace/progress pace/record pace/record_print pace/schedule pace/told
+    "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none")
+weir_programs(unit test TIER check USES cmocka unpack NAMES pace_at PARTS ${pace_parts}
     WRAPS host_event_wait host_now_ns poll read write)
+weir_programs(unit test TIER check USES cmocka unpack NAMES pace_lines PARTS ${pace_parts}
+    WRAPS host_event_wait host_now_ns host_unix_ns poll read record_start write)
 weir_programs(unit test TIER check USES cmocka NAMES record
     PARTS common/json_file pace/outcomes pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)

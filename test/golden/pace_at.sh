@@ -252,5 +252,5 @@ done
 wrong 'pace: {pth} in the command: no field "pth"; expected one of remote_addr, remote_user, time_local, request, '\
 'status, body_bytes_sent, http_referer, http_user_agent; to pass braces on, put a space in them: { pth }' \
     --at time -- true '{pth}'
-wrong 'pace: -j, --keep-going and --grace are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}' \
-    --at time -j 3
+j='pace: -j, -J, --think, --keep-going and --grace are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}'
+wrong "$j" --at time -j 3

@@ -135,6 +135,20 @@ if [ "$(grep -cE '^[0-9]+,[0-9]+,,$' starts.csv)" != 300 ]; then fail 'not each 
 awk -F , 'NR > 2 && ($1 - before < 99999 || $1 - before > 100001) { print } NR > 1 { before = $1 }' starts.csv >out
 silent out # due at the rate
 
+# With --begin times are the same in all parts, so that their logs are those of one.
+what='parts'
+begin=$(($(date +%s) + 1))
+for part in 1 2; do
+    seq 20 | "$weir" pace 1000/s -q --part $part/2 --begin $begin --starts part$part.csv >out 2>err &
+    parts[part]=$!
+done
+for part in 1 2; do
+    if ! wait "${parts[part]}"; then fail "part $part"; fi
+done
+cat part?.csv | cut -d , -f 1 | grep -v due | sort -n >out
+seq 0 1000000 39000000 >expected
+same out expected
+
 # ---- Ctrl-C: what has happened is there, and commands that ended are in all files ----
 run 'a signal' timeout -s INT 1 "$weir" pace 100/s --hgrm r.hgrm --hlog r.hlog --starts starts.csv -- sh -c 'exit 0' \
     < <(yes)

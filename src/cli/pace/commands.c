@@ -15,8 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/limiter.h"
 #include "cli/pace/schedule.h"
+#include "core/num.h"
 
+enum { LOOK_EVERY_NS = 100000000 }; /* for a stop */
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
 
 enum leaving { STAYING, LEAVING, TERMINATING };
@@ -29,10 +32,13 @@ struct worker {
 };
 
 struct pace_crew {
-    struct worker *worker;
-    uint64_t size;
-    struct atom leaving; /* an enum leaving */
-    struct atom left;    /* commands that nobody waited for */
+    struct worker *worker;   /* room for all that there may be */
+    struct atom size;        /* that there are; it grows under the mutex */
+    struct atom occupied;    /* of them, those that run a command or think */
+    struct atom ended;       /* those that have found no more lines */
+    struct atom leaving;     /* an enum leaving */
+    struct atom left;        /* commands that nobody waited for */
+    struct host_event event; /* all are occupied, or one has ended */
 };
 
 struct job {
@@ -250,6 +256,37 @@ static bool next_job(struct pace *pace, struct job *job)
     return ready;
 }
 
+/* Takes nothing.  END: no more are wanted, or there are none. */
+static enum input_state look_for_lines(struct pace *pace)
+{
+    host_lock(&pace->input_mutex);
+    const bool counted = pace->lines_taken >= pace->count_max;
+    const enum input_state state = counted ? INPUT_END : input_lines(&pace->input);
+    host_unlock(&pace->input_mutex);
+    return state;
+}
+
+/* --think: not before another line, once it is known that there is none. */
+static void think(struct pace *pace, uint64_t ended_ns)
+{
+    const uint64_t until_ns = add_saturating(ended_ns, pace->think_ns);
+    if (pace->think_ns == 0 || look_for_lines(pace) == INPUT_END) return;
+    while (!pace_stopped(pace) && host_now_ns() < until_ns) {
+        const uint32_t seen = host_event_seen(&pace->limiter->event);
+        host_event_wait(&pace->limiter->event, seen, least(until_ns, host_now_ns() + LOOK_EVERY_NS));
+    }
+}
+
+static void run_and_think(struct worker *worker, const struct job *job, const weir_decision *decision)
+{
+    struct pace *pace = worker->pace;
+    struct pace_crew *crew = pace->crew;
+    if (atom_add(&crew->occupied, 1) + 1 >= atom_load(&crew->size)) host_event_signal(&crew->event);
+    run(worker, job, decision);
+    think(pace, host_now_ns());
+    atom_add(&crew->occupied, UINT64_MAX);
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
@@ -257,7 +294,7 @@ static void *work(void *argument)
     struct job job;
     while (next_job(pace, &job)) {
         const weir_decision decision = pace_take_wait(pace, &job.stamp, job.cost);
-        if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, &decision);
+        if (weir_allowed(decision) && !pace_stopped(pace)) run_and_think(worker, &job, &decision);
         else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
                                    pace_limit_name(pace));
@@ -265,6 +302,8 @@ static void *work(void *argument)
         }
         free_job(&job);
     }
+    atom_add(&pace->crew->ended, 1);
+    host_event_signal(&pace->crew->event);
     return NULL;
 }
 
@@ -275,7 +314,7 @@ void pace_commands_leave(struct pace *pace, bool terminate)
     host_lock(&pace->crew_mutex);
     struct pace_crew *crew = pace->crew;
     if (crew != NULL) atom_store(&crew->leaving, terminate ? TERMINATING : LEAVING);
-    for (uint64_t i = 0; crew != NULL && i < crew->size; i++) {
+    for (uint64_t i = 0; crew != NULL && i < atom_load(&crew->size); i++) {
         if (crew->worker[i].waits) pthread_kill(crew->worker[i].self, SIGUSR2);
     }
     host_unlock(&pace->crew_mutex);
@@ -296,24 +335,59 @@ static void say_left(const struct pace_crew *crew)
             atom_load(&crew->leaving) == TERMINATING ? "sent SIGTERM, --grace is over" : "not waited for");
 }
 
-static bool begin(struct pace *pace, struct worker *worker)
+/* One more, if there is room for its thread. */
+static bool begin(struct pace *pace, struct pace_crew *crew)
 {
+    struct worker *worker = &crew->worker[atom_load(&crew->size)];
     worker->pace = pace;
-    return pthread_create(&worker->thread, NULL, work, worker) == 0;
+    host_lock(&pace->crew_mutex);
+    const bool begun = pthread_create(&worker->thread, NULL, work, worker) == 0;
+    if (begun) atom_add(&crew->size, 1);
+    host_unlock(&pace->crew_mutex);
+    return begun;
+}
+
+/* How long to wait before another look; 0: a line waits, its start is due, and all are occupied. */
+static uint64_t until_one_lacks_ns(struct pace *pace, const struct pace_crew *crew)
+{
+    if (atom_load(&crew->occupied) < atom_load(&crew->size)) return LOOK_EVERY_NS;
+    const enum input_state state = look_for_lines(pace);
+    if (state == INPUT_EMPTY) input_wait(&pace->input);
+    return state == INPUT_READY   ? least(pace_next_in_ns(pace), LOOK_EVERY_NS)
+           : state == INPUT_EMPTY ? 1
+                                  : LOOK_EVERY_NS;
+}
+
+/* -J: a worker more whenever a start is due and none is there for it. */
+static void grow(struct pace *pace, struct pace_crew *crew)
+{
+    while (!pace_stopped(pace) && atom_load(&crew->ended) == 0 && atom_load(&crew->size) < pace->workers_max) {
+        const uint32_t seen = host_event_seen(&crew->event);
+        const uint64_t wait_ns = until_one_lacks_ns(pace, crew);
+        if (wait_ns != 0) {
+            host_event_wait(&crew->event, seen, host_now_ns() + wait_ns);
+        } else if (begin(pace, crew)) {
+            outcomes_grow(&pace->outcomes, atom_load(&crew->size));
+        } else {
+            trouble("no more than %llu workers could be started", (unsigned long long)atom_load(&crew->size));
+            return;
+        }
+    }
 }
 
 void pace_commands(struct pace *pace)
 {
-    struct pace_crew crew = {.worker = calloc(pace->workers, sizeof *crew.worker), .size = pace->workers};
-    uint64_t started = 0;
+    struct pace_crew crew = {.worker = calloc(most(pace->workers, pace->workers_max), sizeof *crew.worker)};
     if (crew.worker != NULL) use_crew(pace, &crew);
-    while (crew.worker != NULL && started < pace->workers && begin(pace, &crew.worker[started])) started++;
+    while (crew.worker != NULL && atom_load(&crew.size) < pace->workers && begin(pace, &crew)) continue;
+    const uint64_t started = atom_load(&crew.size);
     if (started < pace->workers) {
         pace->status = trouble("only %llu of %llu workers could be started", (unsigned long long)started,
                                (unsigned long long)pace->workers);
         pace_stop(pace, 1);
     }
-    for (uint64_t i = 0; i < started; i++) pthread_join(crew.worker[i].thread, NULL);
+    grow(pace, &crew);
+    for (uint64_t i = 0; i < atom_load(&crew.size); i++) pthread_join(crew.worker[i].thread, NULL);
     use_crew(pace, NULL);
     say_left(&crew);
     free(crew.worker);

@@ -42,7 +42,7 @@ static void add_run(struct pace *pace, struct batch *batch, const weir_decision 
 /* The lines, or pieces of them, that may leave now, up to `lines`; false when not even one may. */
 static bool take_due(struct pace *pace, struct batch *batch, int lines)
 {
-    if (!pace->bytes && pace->at.time == NULL) {
+    if (pace_takes_some(pace)) {
         const weir_decision decision = weir_take_some(pace->limiter, (uint64_t)lines);
         if (weir_allowed(decision)) add_run(pace, batch, &decision);
         return weir_allowed(decision);

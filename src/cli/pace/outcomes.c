@@ -8,10 +8,18 @@
 
 #include "core/num.h"
 
-void outcomes_open(struct outcomes *outcomes, uint64_t jobs)
+void outcomes_open(struct outcomes *outcomes, uint64_t jobs, uint64_t jobs_max)
 {
     host_mutex_open(&outcomes->mutex);
     outcomes->jobs = jobs;
+    outcomes->jobs_max = jobs_max;
+}
+
+void outcomes_grow(struct outcomes *outcomes, uint64_t jobs)
+{
+    host_lock(&outcomes->mutex);
+    outcomes->jobs = jobs;
+    host_unlock(&outcomes->mutex);
 }
 
 void outcomes_begin(struct outcomes *outcomes)
@@ -40,10 +48,11 @@ void outcomes_read(struct outcomes *outcomes, struct outcomes *copy)
     host_unlock(&outcomes->mutex);
 }
 
-uint64_t outcomes_busy(struct outcomes *outcomes)
+uint64_t outcomes_busy(struct outcomes *outcomes, uint64_t *jobs)
 {
     host_lock(&outcomes->mutex);
     const uint64_t busy = outcomes->busy;
+    *jobs = outcomes->jobs;
     host_unlock(&outcomes->mutex);
     return busy;
 }

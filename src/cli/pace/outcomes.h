@@ -13,12 +13,16 @@ enum { OUTCOMES_STATUSES = 256 };
 
 struct outcomes {
     struct host_mutex mutex;
-    uint64_t jobs; /* that may run at once */
+    uint64_t jobs;     /* that may run at once ... */
+    uint64_t jobs_max; /* ... and to which they may grow; 0: they do not */
     uint64_t busy, busy_max;
     uint64_t failed, with[OUTCOMES_STATUSES]; /* by exit status; 128 + n: ended by signal n */
 };
 
-void outcomes_open(struct outcomes *outcomes, uint64_t jobs);
+void outcomes_open(struct outcomes *outcomes, uint64_t jobs, uint64_t jobs_max);
+
+/* From now on so many may run at once. */
+void outcomes_grow(struct outcomes *outcomes, uint64_t jobs);
 
 /* One is started. */
 void outcomes_begin(struct outcomes *outcomes);
@@ -26,8 +30,8 @@ void outcomes_begin(struct outcomes *outcomes);
 /* One that ended by itself, or could not be run. */
 void outcomes_end(struct outcomes *outcomes, int status);
 
-/* How many run now. */
-uint64_t outcomes_busy(struct outcomes *outcomes);
+/* How many run now, and how many may. */
+uint64_t outcomes_busy(struct outcomes *outcomes, uint64_t *jobs);
 
 /* A copy of all counts, of one moment. */
 void outcomes_read(struct outcomes *outcomes, struct outcomes *copy);

@@ -57,6 +57,21 @@ static const struct option_row option_rows[] = {
      .needs = NEEDS_AT},
     {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)", argument_text,
      AT(at.format), .needs = NEEDS_AT, .words = "combined vhost_combined common json csv"},
+    {"jobs-max", 'J', "MAX", "begin with -j workers, add one whenever a start would be late for want of one, up to MAX",
+     argument_count, AT(workers_max), .most = WORKERS_MAX},
+    {"think", 0, "TIME", "a worker waits so long after its command has ended", argument_time, AT(think_ns)},
+    {"begin", 0, "TIME", "begin then: 2026-11-28T12:00:00Z, a Unix time, or \"next minute\"", pace_read_begin,
+     AT(part)},
+    {"part", 0, "PART", "2/5: every 5th start of the schedule, beginning with the 2nd", pace_read_part, AT(part),
+     .needs = "--begin \"next minute\""},
+    {"engine", 0, "URL", "share the schedule with all that use this Redis or Valkey and key", argument_text,
+     AT(engine_url)},
+    {"key", 0, "TEXT", "name of the schedule in the engine (the limit)", argument_text, AT(engine_key),
+     .needs = "--engine"},
+    {"prefix", 0, "TEXT", "prefix of the keys in the engine (weir:)", argument_text, AT(engine_prefix),
+     .needs = "--engine"},
+    {"password-file", 0, "FILE", "the engine's password is the first line of FILE", argument_text, AT(password_file),
+     .needs = "--engine"},
     {"hgrm", 0, "FILE", "percentiles of response times (ms), as HdrHistogram and wrk2 print them", argument_text,
      AT(latency.hgrm)},
     {"hlog", 0, "FILE", "response and service times of each interval, a log of HdrHistogram", argument_text,
@@ -101,6 +116,9 @@ void pace_print_summary(struct pace *pace, FILE *out)
 {
     const struct record_owed owed = pace_owed(pace);
     weir_latency latency;
+    record_hold(&pace->record);
+    if (pace->engine != NULL) pace->record.source.engine = pace_engine_figures(pace);
+    record_end(&pace->record);
     weir_read_latency(pace->limiter, &latency, sizeof latency);
     record_print(&pace->record, &owed, pace->command != NULL ? &pace->outcomes : NULL, &latency, pace->json, out);
     if (!pace->json) pace_tell_missed(pace, owed.behind_ns, out);
@@ -121,6 +139,8 @@ static bool set_times(struct pace *pace, int argc, char **argv)
     } else if (pace->follow.path != NULL) {
         trouble("%s--rate-file; for both: weir pace --at %s | weir pace --rate-file %s", message, pace->at.time,
                 pace->follow.path);
+    } else if (pace->part.number != 0 || pace->engine_url != NULL) {
+        trouble("%sschedule to share by --part or --engine; give each machine a part of the log", message);
     } else if (pace->drop) {
         trouble("%spool that --drop could go by; late lines start at once", message);
     } else {
@@ -168,9 +188,16 @@ static bool set_operands(struct pace *pace, int argc, char **argv)
 {
     const bool by_stamps = pace->at.time != NULL;
     if (by_stamps ? !set_times(pace, argc, argv) || !set_fields(pace) : !set_limit(pace, argc, argv)) return false;
-    if (pace->command == NULL && (pace->workers != 0 || pace->keep_going || pace->grace_ns != UINT64_MAX)) {
-        trouble("pace: -j, --keep-going and --grace are for commands; "
+    const bool for_commands = pace->workers != 0 || pace->workers_max != 0 || pace->think_ns != 0 || pace->keep_going ||
+                              pace->grace_ns != UINT64_MAX;
+    if (pace->command == NULL && for_commands) {
+        trouble("pace: -j, -J, --think, --keep-going and --grace are for commands; "
                 "for example weir pace 5/s -j 4 -- curl -fsS {}");
+        return false;
+    }
+    if (pace->workers_max != 0 && pace->workers_max < most(pace->workers, 1)) {
+        trouble("pace: -J %llu is less than -j %llu, with which it begins", (unsigned long long)pace->workers_max,
+                (unsigned long long)pace->workers);
         return false;
     }
     if (pace->command != NULL && pace->drop) {
@@ -324,6 +351,15 @@ static int choose_unit(struct pace *pace)
     return STATUS_DONE;
 }
 
+static bool is_unlimited(const struct plan *plan)
+{
+    uint64_t permits, period_ns;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (limit_rate(&plan->limit[i], &permits, &period_ns)) return false;
+    }
+    return true;
+}
+
 static int open_limiter(struct pace *pace)
 {
     weir_error error;
@@ -337,7 +373,14 @@ static int open_limiter(struct pace *pace)
     const struct plan *plan = plan_inside_const(&pace->plan);
     const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
     if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");
-    if (weir_open(&pace->limiter, pace->limit, &pace->options, &error) != 0) return trouble("%s", error.message);
+    if (pace->workers_max != 0 && pace->at.time == NULL && is_unlimited(plan)) {
+        return trouble("pace: %s: no start is ever late, so -J has nothing to go by; write -j %llu", pace->limit,
+                       (unsigned long long)pace->workers_max);
+    }
+    if (pace_open_part(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    if (pace->engine_url != NULL && pace_engine_open(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    const char *own = pace->engine_url != NULL ? "unlimited" : pace->limit; /* the engine has the limit */
+    if (weir_open(&pace->limiter, own, &pace->options, &error) != 0) return trouble("%s", error.message);
     return STATUS_DONE;
 }
 
@@ -367,7 +410,8 @@ static void print_limit(struct pace *pace)
     if (pace->at.time != NULL) write_times(pace, &writer);
     const bool told = !pace->json && !pace->quiet;
     if (told) fprintf(stderr, "%s\n", text);
-    if (told) pace_tell_slept(pace, stderr);
+    if (told && pace->engine == NULL) pace_tell_slept(pace, stderr);
+    if (told) pace_tell_part(pace, stderr);
     pace->told_ns = weir_now().ns;
 }
 
@@ -406,6 +450,7 @@ static int finish(struct pace *pace)
     const int latency = latency_close(pace);
     const int summary = write_summary(pace);
     const uint64_t stop = atom_load(&pace->stop);
+    pace_engine_close(pace);
     weir_close(pace->limiter);
     input_close(&pace->input);
     at_close(&pace->at);
@@ -439,16 +484,21 @@ static int run(int argc, char **argv)
         atom_store(&pace->piece_max, piece_of(pace, plan_inside_const(&pace->plan)));
         print_limit(pace);
         pace->size = size_of_input(&pace->input);
+        pace->record.source.part = pace->part.number;
+        pace->record.source.parts = pace->part.of;
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
         pace->record.in_bytes = pace->bytes;
         pace->record.by_stamps = pace->at.time != NULL;
-        outcomes_open(&pace->outcomes, pace->workers);
+        outcomes_open(&pace->outcomes, pace->workers, pace->workers_max);
         pace_watch_start(&watch, pace);
+        pace_await_begin(pace);
+        if (pace->part.begin_ns != 0) pace->latency.starts.begun_ns = pace->part.begin_ns;
         if (pace->command != NULL) pace_commands(pace);
         else pace_lines(pace);
         pace_watch_end(&watch);
         status = finish(pace);
     } else {
+        pace_engine_close(pace);
         weir_close(pace->limiter);
         at_close(&pace->at);
     }

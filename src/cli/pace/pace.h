@@ -4,8 +4,8 @@
        pace.c      options, the limiter, the end      lines.c      stdin's lines to stdout
        progress.c  the live line, signals, --for      commands.c   a command for each line
        schedule.c  when what is next may start        bytes.c      what a limit counts, pieces of lines
-       at.c        ... by the stamps of a log
-       told.c      what a limit loses, and what to write instead
+       at.c        ... by the stamps of a log         told.c       what a limit loses, and what to write instead
+       part.c      ... of a part: --part, --begin     engine.c     ... of an engine's schedule
        latency     files of latencies, intervals, what must not happen */
 #ifndef WEIR_CLI_PACE_PACE_H
 #define WEIR_CLI_PACE_PACE_H
@@ -19,6 +19,18 @@
 #include "cli/pace/latency/latency.h"
 #include "cli/pace/record.h"
 #include "share/atomic.h"
+
+/* --part K/N, --begin: every Nth start of a schedule that begins at a time of the wall clock; see part.c. */
+struct pace_part {
+    uint64_t number, of;    /* of 0: the limiter's own schedule */
+    uint64_t begin_unix_ns; /* 0: the schedule begins with the first line ... */
+    uint64_t begin_ns;      /* ... or then; known shortly before */
+    struct host_mutex mutex;
+    bool begun;
+    uint64_t before; /* permits of the others, before our next one */
+};
+
+struct pace_engine;
 
 struct pace {
     /* as asked for */
@@ -63,6 +75,12 @@ struct pace {
 
     struct pace_crew *crew; /* commands: its workers; NULL before they begin and when they have ended */
     struct host_mutex crew_mutex;
+
+    struct pace_part part;
+    const char *engine_url, *engine_key, *engine_prefix, *password_file; /* --engine ..., or NULL */
+    struct pace_engine *engine;
+    uint64_t workers_max; /* -J; 0: no more than -j */
+    uint64_t think_ns;
 };
 
 /* [one thread] Each works until the input ends or something asks to stop; sets status. */
@@ -81,6 +99,9 @@ struct pace_watch {
 };
 void pace_watch_start(struct pace_watch *watch, struct pace *pace);
 void pace_watch_end(struct pace_watch *watch);
+
+/* Readers of options, into a struct pace_part. */
+argument_reader pace_read_part, pace_read_begin;
 
 void pace_print_summary(struct pace *pace, FILE *out);
 bool pace_stopped(const struct pace *pace);

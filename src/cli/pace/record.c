@@ -51,10 +51,13 @@ static void use_limit(struct record *record, const struct limit *limit, uint64_t
     const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
     record->in_windows = limit->burst_kind == AMOUNT_NONE;
     record->keeps_room = limit->algorithm == ALGORITHM_HYBRID;
-    record->permits_per_ns = per_ns;
-    record->faster_per_ns = ratio * per_ns;
-    record->over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
-    record->pool = record->in_windows ? record->over : burst;
+    /* Of a part only its own starts are seen: as many as the whole may have, divided, and one more where it begins. */
+    const double parts = (double)most(record->source.parts, 1);
+    const double over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
+    record->permits_per_ns = per_ns / parts;
+    record->faster_per_ns = ratio * per_ns / parts;
+    record->over = (over + parts - 1) / parts;
+    record->pool = fmax(1, (record->in_windows ? over : burst) / parts);
     record->permits = permits;
     record->period_ns = period_ns;
 }

@@ -17,6 +17,18 @@
 #include "host/thread.h"
 #include "share/histogram.h"
 
+/* What an engine granted: of so many permits in so many requests those lapsed; and for how long it was away. */
+struct record_engine {
+    const char *key; /* NULL: there is no engine */
+    uint64_t permits, requests, lapsed, away_ns;
+};
+
+/* Whose the schedule is, where it is not this process's alone. */
+struct record_source {
+    uint64_t part, parts; /* every so manieth start from that one on; parts 0: all */
+    struct record_engine engine;
+};
+
 /* Of a log by whose stamps lines start. */
 struct record_log {
     uint64_t span_ns;                   /* from its first stamp to its latest */
@@ -45,6 +57,7 @@ struct record {
     /* The last change: what started before it and is recorded after it counts so much of its cost. */
     uint64_t changed_ns;
     double share_before, share;
+    struct record_source source;
     /* By the stamps of a log there is no limit: what was asked for is the average. */
     bool by_stamps;
     uint64_t due_first_ns, due_last_ns;
@@ -57,6 +70,7 @@ struct record_view {
     double asked_per_s;
 };
 
+/* [source is set, if there is one] */
 void record_open(struct record *record, const struct plan *plan, const char *noun);
 
 /* Between hold and end: from now on by another limit, which came into force between before_ns and now_ns. */
@@ -110,6 +124,7 @@ struct saturation {
     double per_s;
     uint64_t missed;
     uint64_t busy, jobs; /* jobs 0: no commands */
+    uint64_t jobs_max;   /* to which they may grow; 0: they do not */
     bool in_bytes;
 };
 void record_write_saturation(struct writer *writer, const struct saturation *saturation);

@@ -45,6 +45,9 @@ void record_write_saturation(struct writer *writer, const struct saturation *sat
     write_text(writer, " of ");
     write_number(writer, saturation->jobs);
     write_text(writer, " busy");
+    if (saturation->jobs_max == 0) return;
+    write_text(writer, ", up to ");
+    write_number(writer, saturation->jobs_max);
 }
 
 weir_times record_times(const struct histogram *histogram)
@@ -119,6 +122,39 @@ static void write_outcomes(struct writer *writer, const struct outcomes *outcome
     }
 }
 
+/* part 2 of 5: together they are 100/s, as exactly as the clocks of their machines agree */
+static void write_whole(struct writer *writer, const struct record *record)
+{
+    const struct record_source *source = &record->source;
+    write_text(writer, "part ");
+    write_number(writer, source->part);
+    write_text(writer, " of ");
+    write_number(writer, source->parts);
+    write_text(writer, ": together they are ");
+    put_rate(writer, record->permits_per_ns * SECOND_NS * (double)source->parts, false, false);
+    write_text(writer, ", as exactly as the clocks of their machines agree");
+}
+
+/* engine: 500 permits of "load" in 21 requests; 2 lapsed; away for 1.2 s */
+static void write_engine(struct writer *writer, const struct record_engine *engine)
+{
+    write_text(writer, "engine: ");
+    write_grouped(writer, engine->permits);
+    write_text(writer, engine->permits == 1 ? " permit of \"" : " permits of \"");
+    write_text(writer, engine->key);
+    write_text(writer, "\" in ");
+    write_grouped(writer, engine->requests);
+    write_text(writer, engine->requests == 1 ? " request" : " requests");
+    if (engine->lapsed != 0) {
+        write_text(writer, "; ");
+        write_grouped(writer, engine->lapsed);
+        write_text(writer, " lapsed");
+    }
+    if (engine->away_ns == 0) return;
+    write_text(writer, "; away for ");
+    write_about(writer, engine->away_ns);
+}
+
 static struct saturation saturation_of(const struct record *record, const struct record_owed *owed,
                                        const struct outcomes *outcomes, double rate)
 {
@@ -127,6 +163,7 @@ static struct saturation saturation_of(const struct record *record, const struct
                                .missed = owed->missed,
                                .busy = outcomes != NULL ? outcomes->busy_max : 0,
                                .jobs = outcomes != NULL ? outcomes->jobs : 0,
+                               .jobs_max = outcomes != NULL ? outcomes->jobs_max : 0,
                                .in_bytes = record->in_bytes};
 }
 
@@ -186,9 +223,15 @@ static void print_text(const struct record *record, const struct record_owed *ow
     if (record->by_stamps) print_log(&record->log, out);
     else print_over(record, out);
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
-    if (outcomes == NULL) return;
+    if (outcomes != NULL) {
+        writer.length = 0;
+        write_outcomes(&writer, outcomes, latency);
+        fprintf(out, "%s\n", text);
+    }
+    if (record->source.parts <= 1 && record->source.engine.key == NULL) return;
     writer.length = 0;
-    write_outcomes(&writer, outcomes, latency);
+    if (record->source.parts > 1) write_whole(&writer, record);
+    else write_engine(&writer, &record->source.engine);
     fprintf(out, "%s\n", text);
 }
 
@@ -252,10 +295,27 @@ void record_put_failed(struct json *json, const struct outcomes *outcomes)
 static void put_outcomes(struct json *json, const struct outcomes *outcomes, const weir_latency *latency)
 {
     json_number(json, "jobs", outcomes->jobs);
+    if (outcomes->jobs_max != 0) json_number(json, "jobs_max", outcomes->jobs_max);
     json_number(json, "busy_max", outcomes->busy_max);
     record_put_failed(json, outcomes);
     record_put_times(json, "response_ns", &latency->response);
     record_put_times(json, "service_ns", &latency->service);
+}
+
+static void put_source(struct json *json, const struct record_source *source)
+{
+    if (source->parts != 0) {
+        json_number(json, "part", source->part);
+        json_number(json, "parts", source->parts);
+    }
+    if (source->engine.key == NULL) return;
+    json_object(json, "engine");
+    json_text(json, "key", source->engine.key);
+    json_number(json, "permits", source->engine.permits);
+    json_number(json, "requests", source->engine.requests);
+    json_number(json, "lapsed", source->engine.lapsed);
+    json_number(json, "away_ns", source->engine.away_ns);
+    json_end_object(json);
 }
 
 static void print_json(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
@@ -283,6 +343,7 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "early", record->early);
     if (record->by_stamps) put_log(json, &record->log);
     json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
+    put_source(json, &record->source);
     json_file_end(&out);
     json_file_flush(&out);
 }

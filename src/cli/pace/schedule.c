@@ -27,9 +27,24 @@ struct span {
     uint64_t from_ns, to_ns;
 };
 
+bool pace_takes_some(const struct pace *pace)
+{
+    return !pace->bytes && pace->at.time == NULL && pace->part.of == 0 && pace->engine == NULL;
+}
+
+/* A stamp is read, and an engine asked, only for a line that a worker has. */
+uint64_t pace_next_in_ns(struct pace *pace)
+{
+    if (pace->at.time != NULL || pace->engine != NULL) return 0;
+    if (pace->part.of != 0) return pace_part_next_in_ns(pace);
+    const weir_decision next = weir_peek(pace->limiter, 1);
+    return weir_allowed(next) ? 0 : next.retry_ns;
+}
+
 struct owing {
     uint64_t now_ns;
     struct record_owed owed;
+    uint64_t left, pool; /* permits due and not given; that may be */
     bool found;
 };
 
@@ -76,7 +91,8 @@ static enum input_state next_lines(struct pace *pace)
     input_wait(&pace->input);
     pace->arrived_ns = weir_now().ns;
     idle.to_ns = limiter_stands_ns(pace->limiter, pace->arrived_ns);
-    limiter_look(pace->limiter, wait_with, &idle);
+    if (pace->part.of != 0) pace_part_idled(pace, idle.from_ns, idle.to_ns);
+    else limiter_look(pace->limiter, wait_with, &idle);
     atom_store(&pace->idle_ns, 0);
     return INPUT_INTERRUPTED;
 }
@@ -123,6 +139,8 @@ static weir_decision allowed(struct pace *pace, const struct at_stamp *stamp, ui
 
 weir_decision pace_take_at(struct pace *pace, int line, weir_instant now, uint64_t cost)
 {
+    if (pace->engine != NULL) return pace_engine_take(pace, false);
+    if (pace->part.of != 0) return pace_part_take(pace, false);
     if (pace->at.time == NULL) return weir_take_at(pace->limiter, now, cost);
     if (look(pace, line) != AT_DUE || pace->at.due_ns > now.ns) return (weir_decision){.verdict = WEIR_DENY};
     const struct at_stamp stamp = pace_stamp(pace);
@@ -132,6 +150,8 @@ weir_decision pace_take_at(struct pace *pace, int line, weir_instant now, uint64
 weir_decision pace_take_wait(struct pace *pace, const struct at_stamp *stamp, uint64_t cost)
 {
     weir_limiter *limiter = pace->limiter;
+    if (pace->engine != NULL) return pace_engine_take(pace, true);
+    if (pace->part.of != 0) return pace_part_take(pace, true);
     if (pace->at.time == NULL) return weir_take_wait(limiter, cost, WEIR_FOREVER);
     for (;;) {
         const uint32_t seen = host_event_seen(&limiter->event);
@@ -171,20 +191,33 @@ static void look_for_late(const struct cell_content *content, void *context)
     const struct rule *rule = &content->rule[0];
     if (content->count == 0 || algorithm_of(rule)->lateness == NULL) return;
     const struct account account = account_at(rule, content->state, owing->now_ns);
-    const int64_t late = account.due - account.given - (int64_t)rule->burst;
+    const int64_t left = account.due - account.given, late = left - (int64_t)rule->burst;
     owing->owed.missed = late > 0 ? permits_floor(rule, (uint64_t)late) : 0;
+    owing->left = left > 0 ? permits_floor(rule, (uint64_t)left) : 0;
+    owing->pool = permits_floor(rule, rule->burst);
+}
+
+struct pace_late pace_late_at(struct pace *pace, uint64_t now_ns)
+{
+    struct owing owing = {.now_ns = now_ns};
+    limiter_look(pace->limiter, look_for_late, &owing);
+    return (struct pace_late){owing.left, owing.owed.missed, owing.pool};
+}
+
+/* Of so many permits one is ours. */
+static uint64_t parts_of(const struct pace *pace)
+{
+    return most(pace->part.of, 1);
 }
 
 uint64_t pace_too_late(struct pace *pace)
 {
-    struct owing owing = {.now_ns = limiter_stands_ns(pace->limiter, weir_now().ns)};
-    limiter_look(pace->limiter, look_for_late, &owing);
-    return owing.owed.missed;
+    return pace_late_at(pace, limiter_stands_ns(pace->limiter, weir_now().ns)).beyond / parts_of(pace);
 }
 
 void pace_skip(struct pace *pace, uint64_t permits)
 {
-    weir_skip(pace->limiter, permits);
+    weir_skip(pace->limiter, permits * parts_of(pace));
 }
 
 /* In a list the slowest schedule is the one that the work can be on. */
@@ -219,10 +252,12 @@ static uint64_t last_waiting_ns(const struct pace *pace)
 struct record_owed pace_owed(struct pace *pace)
 {
     struct owing owing = {.now_ns = last_waiting_ns(pace)};
+    if (pace->engine != NULL) return (struct record_owed){.missed = pace_engine_figures(pace).lapsed};
     if (pace->at.time != NULL) {
         const bool waits = atom_load(&pace->idle_ns) == 0;
         return (struct record_owed){.behind_ns = waits ? atom_load(&pace->at.late_ns) : 0};
     }
     limiter_look(pace->limiter, look_at_owed, &owing);
+    owing.owed.missed /= parts_of(pace);
     return owing.owed;
 }
