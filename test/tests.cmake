@@ -11,8 +11,8 @@ set(uses_peers peers)
 # ---- property: a property is a test, and with clang a fuzz target ----
 weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fast_path fields
     fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry parts
-    pass rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total warmup
-    wide window)
+    pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total
+    warmup wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
@@ -34,8 +34,8 @@ endif()
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect
     directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow keyed_one
     latency leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps
-    num plain plan quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle
-    timeline top tsc warmup wide write arguments)
+    num plain plan profile quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text
+    throttle timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)
@@ -52,18 +52,19 @@ weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/ta
 weir_programs(unit test TIER check USES cmocka zlib NAMES hdr PARTS pace/latency/hdr)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_bytes
-    PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/profile/phase_record pace/record
+        pace/record_print)
 set(pace_parts common/arguments common/engine_password common/json_file common/signals log/format log/packed pace/at
     pace/bytes pace/commands pace/engine pace/follow pace/input pace/latency/fail pace/latency/hdr
     pace/latency/latency pace/latency/starts pace/lines pace/outcomes pace/pace pace/part
-    pace/progress pace/record pace/record_print pace/schedule pace/told
-    "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none")
+    pace/profile/phase_record pace/profile/profile_file pace/progress pace/record pace/record_print pace/schedule
+    pace/told "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none")
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_at PARTS ${pace_parts}
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_lines PARTS ${pace_parts}
     WRAPS host_event_wait host_now_ns host_unix_ns poll read record_start write)
 weir_programs(unit test TIER check USES cmocka NAMES record
-    PARTS common/json_file pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file pace/outcomes pace/profile/phase_record pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)

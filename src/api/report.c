@@ -14,20 +14,24 @@ struct reading {
     bool first;
 };
 
-static uint64_t duration(const struct rule *rule, uint64_t ticks)
+/* The time that was given to calls, ahead or not. */
+static uint64_t allocated_ns(const struct rule *rule, uint64_t now_ns, const struct account *account)
 {
-    return shift_divide_ceil(ticks, rule->shift, rule->multiplier);
+    const uint64_t given = account->given > 0 ? (uint64_t)account->given : 0;
+    if (!clock_is_profile(rule)) return clock_ns_ago(rule, now_ns, given);
+    const uint64_t next = tick_at(rule, now_ns) - (uint64_t)account->due + (uint64_t)account->given;
+    return subtract_to_zero(ns_ceil_signed(rule, next), rule->anchor_ns);
 }
 
 /* In whole permits. */
-static void read_schedule(const struct rule *rule, const struct account *account, weir_stats *stats)
+static void read_schedule(const struct rule *rule, uint64_t now_ns, const struct account *account, weir_stats *stats)
 {
     const int64_t permit = (int64_t)ticks_of(rule, 1);
     const int64_t left = (int64_t)((uint64_t)account->due - (uint64_t)account->given);
     /* Rounded down, also below zero. */
     const int64_t open = left / permit - (left % permit < 0);
-    stats->allocated_ns = duration(rule, account->given > 0 ? (uint64_t)account->given : 0);
-    stats->idle_ns = duration(rule, account->missed);
+    stats->allocated_ns = allocated_ns(rule, now_ns, account);
+    stats->idle_ns = clock_ns_ago(rule, now_ns, account->missed);
     stats->due = permits_floor(rule, account->due > 0 ? (uint64_t)account->due : 0);
     stats->ahead = open < 0 ? (uint64_t)-open : 0;
     stats->missed = least(permits_floor(rule, account->missed), open > 0 ? (uint64_t)open : 0);
@@ -44,10 +48,10 @@ static void read_rules(const struct cell_content *content, void *context)
         const struct algorithm *algorithm = algorithm_of(rule);
         if (algorithm->lateness != NULL) {
             const struct account account = algorithm_account(rule, algorithm, state, tick_at(rule, reading->now_ns));
-            const uint64_t late_ns = duration(rule, account.behind);
+            const uint64_t late_ns = clock_ns_ago(rule, reading->now_ns, account.behind);
             const bool slowest = reading->first || late_ns < reading->stats->late_now_ns;
             if (slowest) reading->stats->late_now_ns = late_ns;
-            if (slowest) read_schedule(rule, &account, reading->stats);
+            if (slowest) read_schedule(rule, reading->now_ns, &account, reading->stats);
             reading->first = false;
         }
         state += state_words(rule, algorithm);

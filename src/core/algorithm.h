@@ -6,7 +6,8 @@
    A state is a few words; zeroed, it is fresh.  A slot is the stretch of schedule that one call was given; it is known
    by its end, a position that only grows and that counts in the units of the costs.
 
-   All functions are total: a torn rule or a foreign state gives some answer and never a fault. */
+   All functions are total: a torn rule or a foreign state gives some answer and never a fault.  A rule with a profile
+   has a pointer; it is never torn, and never read from memory that others write. */
 #ifndef WEIR_CORE_ALGORITHM_H
 #define WEIR_CORE_ALGORITHM_H
 

@@ -67,7 +67,9 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule)
 
 uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
 {
-    return algorithm_named(limit->algorithm)->most_in(limit, window_ns);
+    const uint64_t most_in = algorithm_named(limit->algorithm)->most_in(limit, window_ns);
+    /* At its highest rate, and what its clock may read too early is less than a permit. */
+    return limit->phases != 0 && most_in != UINT64_MAX ? most_in + 1 : most_in;
 }
 
 /* A sleep that outlasts the pool brings the call that waited and what the pool holds; the rest of that time is lost.

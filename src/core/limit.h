@@ -39,6 +39,16 @@ struct decimal {
     uint32_t places;
 };
 
+/* A limit whose rate changes with time is a list of these, the rate at the end of each; see profile.h. */
+struct phase {
+    uint64_t digits, period_ns; /* digits / 10^places permits a period; digits 0: a pause */
+    uint64_t lasts_ns;          /* UINT64_MAX: for good */
+    uint8_t places;
+    bool ramps; /* from the rate before it, or from nothing, to this one */
+};
+
+enum { PROFILE_SCALE = 16 /* its clock ticks so many times 2 per permit */, PHASES_MAX = 28 };
+
 enum amount_kind { AMOUNT_NONE, AMOUNT_COUNT, AMOUNT_TIME };
 
 enum pay { PAY_DEFAULT, PAY_SELF, PAY_NEXT };
@@ -57,9 +67,19 @@ struct limit {
     uint8_t algorithm;    /* an enum algorithm_name */
     uint8_t burst_kind;   /* an enum amount_kind */
     uint8_t pay, align, edge, start;
+    uint8_t phases; /* 0: no profile; else count and period_ns are its highest rate, and see limit_phases */
     bool nodelay, count_refused, shadow, has_time, has_strictness, has_delay, has_debt;
     char unit[WEIR_UNIT_SIZE];
 };
+
+/* The phases of a profile, which is alone in its text: they are where seven further limits would be.  A copy of the
+   limit is without them. */
+static inline struct phase *limit_phases(const struct limit *limit)
+{
+    return (struct phase *)(uintptr_t)(limit + 1);
+}
+
+_Static_assert(PHASES_MAX * sizeof(struct phase) <= (WEIR_LIMITS_MAX - 1) * sizeof(struct limit), "phases fit there");
 
 /* The option at fault, so that the reader of the text can point at it; message NULL when all is well, and "" when the
    value is outside of the option's range, which the option's row (plan/option.c) words. */

@@ -137,12 +137,8 @@ static void explain_late(struct writer *writer, const struct limit *limit, const
     write_text(writer, " late\n");
 }
 
-static void explain_pace(struct writer *writer, const struct limit *limit, const struct facts *facts)
+static void explain_stall(struct writer *writer, const struct limit *limit, const struct facts *facts)
 {
-    label(writer, "on schedule");
-    write_text(writer, "one every ");
-    write_duration(writer, facts->spacing_ns);
-    write_text(writer, "\n");
     label(writer, "after a stall");
     if (facts->at_once == UINT64_MAX) {
         write_text(writer, "all that the schedule has left, at once\n");
@@ -157,6 +153,15 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     }
     write_decimal(writer, limit->factor.digits, limit->factor.places);
     write_text(writer, " times as fast until the lost time is made up\n");
+}
+
+static void explain_pace(struct writer *writer, const struct limit *limit, const struct facts *facts)
+{
+    label(writer, "on schedule");
+    write_text(writer, "one every ");
+    write_duration(writer, facts->spacing_ns);
+    write_text(writer, "\n");
+    explain_stall(writer, limit, facts);
 }
 
 /* Two starts are at least as far apart as the longest window that has room for only one. */
@@ -302,6 +307,13 @@ static void explain_memory(struct writer *writer, uint64_t state_bytes, const st
     write_text(writer, "\n");
 }
 
+static void explain_full(struct writer *writer, const struct facts *facts)
+{
+    label(writer, "back to full");
+    write_duration(writer, facts->full_ns);
+    write_text(writer, " after the last call\n");
+}
+
 static void explain_limit(struct writer *writer, const struct limit *limit, const struct rule *rule,
                           const struct plan_memory *memory, uint64_t window_ns)
 {
@@ -314,24 +326,30 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     }
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct facts facts = facts_of(limit, rule);
-    if (algorithm->lateness != NULL) {
+    if (limit->phases != 0) {
+        explain_phases(limit, writer);
+        if (algorithm->lateness != NULL) explain_stall(writer, limit, &facts);
+    } else if (algorithm->lateness != NULL) {
         explain_pace(writer, limit, &facts);
         explain_gap(writer, limit, facts.spacing_ns);
         explain_sleeping(writer, limit, rule);
     } else {
         explain_admission(writer, &facts);
     }
-    explain_period(writer, limit, algorithm);
+    if (limit->phases == 0) {
+        explain_period(writer, limit, algorithm);
+    } else { /* at the highest rate */
+        explain_window(writer, limit, limit->period_ns);
+        write_text(writer, "\n");
+    }
     if (algorithm->lateness != NULL) explain_late(writer, limit, &facts);
     if (window_ns != 0 && window_ns != limit->period_ns) {
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
     }
     explain_largest(writer, limit, algorithm, &facts, permits_floor(rule, rule->burst));
-    label(writer, "back to full");
-    write_duration(writer, facts.full_ns);
-    write_text(writer, " after the last call\n");
-    explain_memory(writer, facts.state_bytes, memory, algorithm->has_stamps);
+    if (limit->phases == 0) explain_full(writer, &facts);
+    explain_memory(writer, facts.state_bytes, limit->phases == 0 ? memory : NULL, algorithm->has_stamps);
     if (facts.note == NULL) return;
     label(writer, "note");
     write_text(writer, facts.note);

@@ -66,10 +66,23 @@ static __attribute__((noinline)) void ask_again(const struct cell_content *conte
     if (decision->verdict != WEIR_ALLOW) shift_all(content, ask->cost, false);
 }
 
-static ATOM_INLINE void ask_content(const struct cell_content *content, uint64_t out, const struct ask *ask,
+/* The profile begins with the first call that takes from it. */
+static __attribute__((noinline)) void ask_first(struct cell_content *content, const struct ask *ask,
+                                                weir_decision *decision)
+{
+    content->rule[0].anchor_ns = ask->now_ns;
+    ask_rules(rules_of(content), content->state, ask, decision);
+    if (ask->peek || decision->verdict != WEIR_ALLOW) content->rule[0].anchor_ns = RULE_NOT_BEGUN;
+}
+
+static ATOM_INLINE void ask_content(struct cell_content *content, uint64_t out, const struct ask *ask,
                                     weir_decision *decision)
 {
     struct ask beside = *ask;
+    if (content->rule[0].anchor_ns == RULE_NOT_BEGUN) {
+        ask_first(content, ask, decision);
+        return;
+    }
     if (out != 0) {
         lease_hold_all(rules_of(content), content->state, ask->now_ns, out);
         beside.wait_max_ns = lease_wait_all_ns(rules_of(content), out, ask);
@@ -110,7 +123,7 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
 bool cell_take(struct cell *cell, uint64_t now_ns, uint64_t cost, weir_decision *decision)
 {
     if (!cell_enter(cell)) return false;
-    const struct cell_content *content = &cell->content;
+    struct cell_content *content = &cell->content;
     const uint64_t out = out_of(cell);
     const bool may = cell->passes != NULL && out == 0;
     if (!may || !decide_pass(content->rule, cell->passes, content->state, now_ns, cost, decision)) {
@@ -143,7 +156,9 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
     if (!cell_enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
     cell_hold_leases(cell, ask->now_ns);
-    if (limit < rules.count) {
+    if (limit < rules.count && rules.rule[0].anchor_ns == RULE_NOT_BEGUN) {
+        ask_first(&cell->content, ask, decision);
+    } else if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
         ask_rules(one, cell->content.state + decide_words_before(rules, limit), ask, decision);
         decision->limit = (uint32_t)limit;

@@ -127,6 +127,9 @@ static int check_size(const weir_table_options *options, weir_error *error)
 {
     uint64_t slot_words = 0;
     if (options->plan == NULL) return 0;
+    if (plan_has_profile(plan_inside_const(options->plan))) {
+        return api_fail(error, WEIR_EUNSUPPORTED, "options.plan: its rate changes with time; a table needs one rate");
+    }
     const uint64_t bytes = wide_bytes_of(options, &slot_words);
     if (slot_words > UINT32_MAX / sizeof(uint64_t)) {
         return api_fail(error, WEIR_EINVAL,

@@ -81,6 +81,7 @@ static bool take_lines(struct pace *pace, struct batch *batch, int lines)
     const struct at_stamp stamp = pace_stamp(pace);
     weir_decision decision = pace_take_wait(pace, &stamp, cost);
     if (is_too_large(pace, cost, &decision)) return true;
+    if (pace_over(pace, &decision)) return false;
     if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
         pace->status = trouble("line %llu costs %llu, more than %s can ever let through", line_number(pace),
                                (unsigned long long)cost, pace_limit_name(pace));

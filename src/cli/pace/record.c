@@ -124,6 +124,7 @@ void record_limit(struct record *record, const struct plan *plan, uint64_t befor
     if (!same || in_windows || record->in_windows) record->level = 0;
     else record->level = carried_level(record, record->level, over, scale);
     record->changed_ns = now_ns;
+    if (record->phases != NULL) record->phases->over = true;
     record->share_before = fmin(1, scale);
 }
 
@@ -175,6 +176,7 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, 
     const double bound = record->over + fmax(0, (double)cost - record->pool);
     if (record->permits != 0) record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < start_ns) record->early++;
+    if (record->phases != NULL) phase_record_start(record->phases, actual_ns, due_ns, cost);
     const uint64_t late_ns = subtract_to_zero(actual_ns, due_ns);
     if (record->by_stamps) ask_by_stamps(record, late_ns, due_ns, cost);
     histogram_add(&record->late, late_ns);
@@ -207,6 +209,14 @@ void record_dropped(struct record *record, uint64_t count)
 {
     host_lock(&record->mutex);
     record->dropped += count;
+    host_unlock(&record->mutex);
+}
+
+void record_skipped(struct record *record, uint64_t now_ns, uint64_t permits)
+{
+    if (record->phases == NULL) return;
+    host_lock(&record->mutex);
+    phase_record_skip(record->phases, now_ns, permits);
     host_unlock(&record->mutex);
 }
 
