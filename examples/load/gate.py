@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """A load test that a build can fail on: calls a function for each line, when `weir pace` lets the line through.
 
-    yes http://127.0.0.1:8080/ | ./gate.py --p99 50 -- 100/s --for 10s
+    yes http://127.0.0.1:8080/ | ./gate.py --p99 50 -- --profile ramp.txt
 
-What follows -- goes to `weir pace`: a limit, --for, --count.  A call is timed from when its line came, so
+What follows -- goes to `weir pace`: a limit, a profile, --for, --count.  A call is timed from when its line came, so
 the wait for a free worker counts (no coordinated omission).  Prints one JSON object.  Exit status: 0; 1: p99 is above
 --p99 ms, or a call failed; 2: it was not measured, as weir failed, or lines came late, since the machine was busy."""
 import argparse
