@@ -303,6 +303,22 @@ foreach(source IN LISTS sources)
     add_dependencies(tests-example example-${name})
     weir_test(example ${name} test example-${name})
 endforeach()
+# The load generator wants a server, so it is not where programs are that the tests of clocks start without one.
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
+check_symbol_exists(epoll_pwait2 sys/epoll.h WEIR_HAS_EPOLL_PWAIT2)
+unset(CMAKE_REQUIRED_DEFINITIONS)
+if(HTTP_PARSER_LIBRARY AND WEIR_HAS_EPOLL_PWAIT2)
+    add_executable(example-load "${PROJECT_SOURCE_DIR}/examples/load/load.c")
+    target_include_directories(example-load PRIVATE "${HTTP_PARSER_INCLUDE}")
+    target_link_libraries(example-load PRIVATE weir::weir "${HTTP_PARSER_LIBRARY}")
+    set_target_properties(example-load PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    add_dependencies(tests-example example-load)
+endif()
+if(TARGET weir_cli)
+    weir_test(example load test bash "${test_dir}/example/load.sh" $<TARGET_FILE:weir_cli>
+        $<$<TARGET_EXISTS:example-load>:$<TARGET_FILE:example-load>>)
+endif()
 
 # ---- bench: run small, so that none of them rots ----
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.c")
@@ -349,6 +365,9 @@ weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/perfo
 weir_test(bench bindings-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md &&
     WEIR_PAGE=$PWD/bindings.md ${PROJECT_SOURCE_DIR}/bench/bindings --fill &&
     diff ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md")
+weir_test(bench load-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/load.md load.md &&
+    WEIR_PAGE=$PWD/load.md ${PROJECT_SOURCE_DIR}/bench/load/run --fill &&
+    diff ${PROJECT_SOURCE_DIR}/doc/load.md load.md")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
@@ -367,6 +386,11 @@ endfunction()
 weir_bench_script(stall stall/run ALONE)
 if(TARGET weir_cli)
     weir_bench_script(pace pace)
+    if(TARGET example-load)
+        weir_bench_script(load load/run ALONE)
+        weir_test(bench load-sessions test
+            env "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/load/sessions" --check)
+    endif()
     weir_bench_script(replay replay)
     weir_bench_script(start start)
     if(NOT WEIR_SANITIZE) # it links with a plain compiler
