@@ -51,6 +51,7 @@ static void use_limit(struct record *record, const struct limit *limit, uint64_t
     const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
     record->in_windows = limit->burst_kind == AMOUNT_NONE;
     record->keeps_room = limit->algorithm == ALGORITHM_HYBRID;
+    record->at_random = limit->arrivals == ARRIVALS_POISSON;
     record->permits_per_ns = per_ns;
     record->faster_per_ns = ratio * per_ns;
     record->over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
@@ -160,7 +161,7 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, 
     record->granted += cost;
     record->level += (double)cost * record->share;
     const double bound = record->over + fmax(0, (double)cost - record->pool);
-    if (record->permits != 0) record->excess = fmax(record->excess, record->level - bound);
+    if (record->permits != 0 && !record->at_random) record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < start_ns) record->early++;
     histogram_add(&record->late, subtract_to_zero(actual_ns, due_ns));
 }

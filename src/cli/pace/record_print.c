@@ -138,7 +138,8 @@ static void print_text(const struct record *record, const struct record_owed *ow
     else fprintf(out, "%llu early, ", (unsigned long long)record->early);
     const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
     const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
-    fprintf(out, "never over by more than %.0f%s\n", over, unit);
+    if (record->at_random) fprintf(out, "at random and so without a bound\n");
+    else fprintf(out, "never over by more than %.0f%s\n", over, unit);
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
     if (outcomes == NULL) return;
     writer.length = 0;
@@ -216,7 +217,8 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "max", record->behind_max_ns);
     json_end_object(json);
     json_number(json, "early", record->early);
-    json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
+    if (record->at_random) json_null(json, "over");
+    else json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
     json_file_end(&out);
     json_file_flush(&out);
 }

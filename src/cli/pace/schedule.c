@@ -103,9 +103,11 @@ static void look_for_late(const struct cell_content *content, void *context)
     struct owing *owing = context;
     const struct rule *rule = &content->rule[0];
     if (content->count == 0 || algorithm_of(rule)->lateness == NULL) return;
+    const struct algorithm *algorithm = algorithm_of(rule);
     const struct account account = account_at(rule, content->state, owing->now_ns);
-    const int64_t late = account.due - account.given - (int64_t)rule->burst;
-    owing->owed.missed = late > 0 ? permits_floor(rule, (uint64_t)late) : 0;
+    const uint64_t late = positive(account.due - account.given - (int64_t)rule->burst);
+    const uint64_t end = algorithm_at(rule, algorithm, content->state, 0).end;
+    owing->owed.missed = algorithm_within(rule, algorithm, end, late, UINT64_MAX);
 }
 
 uint64_t pace_too_late(struct pace *pace)
