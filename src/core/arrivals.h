@@ -28,8 +28,8 @@
 
 #include "core/rule.h"
 
-/* A call, or a batch, is of so many permits at most: 50 us of work.  The logarithm is exact to a tick for rates down to
-   one a year. */
+/* A call, or a batch, is of so many permits at most: some 100 us of work.  The logarithm is exact to a tick for rates
+   down to one a year. */
 enum { ARRIVALS_MOST = 4096, ARRIVALS_SCALE_MAX = 55, ARRIVALS_MEAN_BITS = 20 };
 
 /* -ln(u / 2^64) in 2^-58, less than 2^-56 from it; u is not 0. */

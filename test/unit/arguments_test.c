@@ -275,12 +275,23 @@ static const char *const goes_with[OPTIONS] = {
 
 /* Each in good form, as far as its value is read before it is known whose option it is. */
 static const char *const good_form[OPTIONS] = {
-    [OPTION_BURST] = "burst=20",    [OPTION_CATCHUP] = "catchup=1.1", [OPTION_STRICTNESS] = "strictness=0.5",
-    [OPTION_COLD] = "cold=3",       [OPTION_DELAY] = "delay=8",       [OPTION_NODELAY] = "nodelay",
-    [OPTION_WARMUP] = "warmup=10s", [OPTION_GAP] = "gap=100ms",       [OPTION_BLOCK] = "block=1min",
-    [OPTION_PAY] = "pay=self",      [OPTION_ALIGN] = "align=clock",   [OPTION_EDGE] = "edge=closed",
-    [OPTION_START] = "start=full",  [OPTION_DEBT] = "debt=1000",      [OPTION_COUNT_REFUSED] = "count-refused",
-    [OPTION_SEED] = "seed=7",       [OPTION_ARRIVALS] = "arrivals=uniform",
+    [OPTION_BURST] = "burst=20",
+    [OPTION_CATCHUP] = "catchup=1.1",
+    [OPTION_STRICTNESS] = "strictness=0.5",
+    [OPTION_COLD] = "cold=3",
+    [OPTION_DELAY] = "delay=8",
+    [OPTION_NODELAY] = "nodelay",
+    [OPTION_WARMUP] = "warmup=10s",
+    [OPTION_GAP] = "gap=100ms",
+    [OPTION_BLOCK] = "block=1min",
+    [OPTION_PAY] = "pay=self",
+    [OPTION_ALIGN] = "align=clock",
+    [OPTION_EDGE] = "edge=closed",
+    [OPTION_START] = "start=full",
+    [OPTION_DEBT] = "debt=1000",
+    [OPTION_COUNT_REFUSED] = "count-refused",
+    [OPTION_SEED] = "seed=7",
+    [OPTION_ARRIVALS] = "arrivals=uniform",
 };
 
 static bool has_value(int option)

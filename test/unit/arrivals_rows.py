@@ -83,7 +83,8 @@ def main():
     means = [0, 1, 524, 1048, 1049, 10486, 524288, 2**20, 2**21, 5 << 20, 11 * 10**6, 100 << 20, 999 << 20, 1000 << 20]
     means += [10**4 << 20, 123456789012, 10**6 << 20, 10**8 << 20]
     print("/* SPDX-License-Identifier: MIT")
-    print("   Made by arrivals_rows.py: -ln(u / 2^64) in 2^-58, 99.9 % quantiles, starts by the definition. */\n/* clang-format off */")
+    print("   Made by arrivals_rows.py: -ln(u / 2^64) in 2^-58, 99.9 % quantiles, starts by the definition. */")
+    print("/* clang-format off */")
     print_rows("logs", "log_row", [f"{{0x{u:016x}, 0x{-ln(mpmath.mpf(u) / 2**64, 58):016x}}}" for u in us], 2)
     print_rows("quantiles", "quantile_row", [f"{{UINT64_C({m}), {poisson_999(m)}}}" for m in means], 3)
     rates = [("1000/s", 1, 10**6, 7), ("1000/s", 1, 10**6, 8), ("3/s", 3, 10**9, 0), ("50000000/s", 1, 20, 1)]

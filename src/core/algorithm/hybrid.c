@@ -89,13 +89,18 @@ struct move {
     uint64_t need, by;
 };
 
-static inline struct move move_of(const struct rule *rule, const uint64_t *state, uint64_t cost)
+/* Out of the way of the others. */
+static __attribute__((noinline)) struct move move_by_gaps(const struct rule *rule, const uint64_t *state, uint64_t cost)
 {
-    if (!has_gaps(rule)) return (struct move){least(cost, rule->burst), cost};
     const uint64_t permits = permits_floor(rule, cost), by = arrivals_span(rule, state[GIVEN], permits);
     if (permits == 0) return (struct move){0, 0};
     const uint64_t others = subtract_to_zero(by, arrivals_gap(rule, state[GIVEN] + permits));
     return (struct move){least(add_saturating(ticks_of(rule, 1), others), rule->burst), by};
+}
+
+static inline struct move move_of(const struct rule *rule, const uint64_t *state, uint64_t cost)
+{
+    return has_gaps(rule) ? move_by_gaps(rule, state, cost) : (struct move){least(cost, rule->burst), cost};
 }
 
 /* Untouched, the schedule begins at the first call, which has what it needs. */
@@ -263,8 +268,8 @@ static struct offer hybrid_offer(const struct rule *rule, const uint64_t *state,
                                  uint64_t wait_ns)
 {
     (void)wait_ns;
-    const bool too_large = cost > TICKS_FAR || (has_gaps(rule) && permits_floor(rule, cost) > ARRIVALS_MOST);
-    if (too_large) return (struct offer){now, UINT64_MAX};
+    if (cost > TICKS_FAR) return (struct offer){now, UINT64_MAX};
+    if (has_gaps(rule) && permits_floor(rule, cost) > ARRIVALS_MOST) return (struct offer){now, UINT64_MAX};
     if (state[SINCE] == 0) return (struct offer){now, now};
     const struct move move = move_of(rule, state, cost);
     const struct pools_now pools = pools_of(state);
@@ -316,9 +321,12 @@ static uint64_t hybrid_end(const struct rule *rule, const uint64_t *state, const
 
 static struct taken hybrid_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
+    if (cost == 0) {
+        const struct pools_now pools = hybrid_begin(rule, state, when.start, 0);
+        return (struct taken){hybrid_end(rule, state, &pools), hybrid_room(rule, state, when.start)};
+    }
     const struct move move = move_of(rule, state, cost);
     struct pools_now pools = hybrid_begin(rule, state, when.start, move.need);
-    if (cost == 0) return (struct taken){hybrid_end(rule, state, &pools), hybrid_room(rule, state, when.start)};
     const int64_t t = as_signed(when.start);
     store_begun(rule, state, &pools);
     move_to(rule, &pools, t);
