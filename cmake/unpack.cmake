@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Compressed logs, for `weir replay`: each format where its library is.
+# Compressed logs, for `weir replay` and `weir pace --at`: each format where its library is.
 find_package(ZLIB)
 find_package(BZip2)
 find_package(LibLZMA)
@@ -11,14 +11,14 @@ if(ZSTD_INCLUDE AND ZSTD_LIBRARY)
     target_link_libraries(weir_zstd INTERFACE "${ZSTD_LIBRARY}")
 endif()
 
-add_library(weir_unpack STATIC "${PROJECT_SOURCE_DIR}/src/cli/replay/log/unpack.c")
+add_library(weir_unpack STATIC "${PROJECT_SOURCE_DIR}/src/cli/log/unpack.c")
 target_include_directories(weir_unpack PRIVATE include src)
 set_target_properties(weir_unpack PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/inside")
 set(unpack_lacks "")
 function(weir_unpack_by format library)
     string(TOUPPER "${format}" name)
     if(TARGET ${library})
-        target_sources(weir_unpack PRIVATE "${PROJECT_SOURCE_DIR}/src/cli/replay/log/unpack_${format}.c")
+        target_sources(weir_unpack PRIVATE "${PROJECT_SOURCE_DIR}/src/cli/log/unpack_${format}.c")
         target_compile_definitions(weir_unpack PRIVATE UNPACK_${name}=unpack_${format})
         target_link_libraries(weir_unpack PRIVATE ${library})
     else()
@@ -32,6 +32,7 @@ weir_unpack_by(xz LibLZMA::LibLZMA)
 weir_unpack_by(zstd weir_zstd)
 if(unpack_lacks)
     list(JOIN unpack_lacks ", " lacks)
-    weir_without("logs compressed by ${lacks} for weir replay" "it reads them from a pipe of what unpacks them"
+    weir_without("logs compressed by ${lacks} for weir replay and weir pace --at"
+        "they read them from a pipe of what unpacks them"
         "tools/deps build")
 endif()

@@ -16,6 +16,7 @@ weir_programs(property property TIER check NAMES accesslog arrivals backward bur
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
+weir_programs(property property TIER check NAMES at PARTS common/arguments log/format pace/at)
 weir_programs(property property TIER check NAMES engine_reply USES engine hiredis)
 weir_all_declared(property property)
 if(WEIR_FUZZ)
@@ -32,9 +33,9 @@ endif()
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text arrivals bursty bytes cycle
     dialect directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow
-    keyed_one leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps
-    num plain plan quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle
-    timeline top tsc warmup wide write arguments)
+    keyed_one latency leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock
+    module_stamps num plain plan quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck
+    text throttle timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)
@@ -48,16 +49,22 @@ weir_programs(unit test TIER check USES cmocka harness NAMES bench_pace_sum
     PARTS common/rows weir-bench/pace_sum weir-bench/window)
 weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/clients common/rows)
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
+weir_programs(unit test TIER check USES cmocka zlib NAMES hdr PARTS pace/latency/hdr)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
-weir_programs(unit test TIER check USES cmocka NAMES pace_bytes
-    PARTS common/json_file pace/bytes pace/input pace/outcomes pace/record pace/record_print)
-weir_programs(unit test TIER check USES cmocka NAMES pace_lines
-    PARTS common/arguments common/json_file common/signals pace/bytes pace/commands pace/follow pace/input pace/lines
-        pace/outcomes pace/pace pace/progress pace/record pace/record_print pace/schedule pace/told
+weir_programs(unit test TIER check USES cmocka unpack NAMES pace_bytes
+    PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/record pace/record_print)
+set(pace_parts common/arguments common/engine_password common/json_file common/signals log/format log/packed pace/at
+    pace/bytes pace/commands pace/engine pace/follow pace/input pace/latency/fail pace/latency/hdr
+    pace/latency/latency pace/latency/starts pace/lines pace/outcomes pace/pace pace/part
+    pace/progress pace/record pace/record_print pace/schedule pace/told
+    "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none")
+weir_programs(unit test TIER check USES cmocka unpack NAMES pace_at PARTS ${pace_parts}
     WRAPS host_event_wait host_now_ns poll read write)
+weir_programs(unit test TIER check USES cmocka unpack NAMES pace_lines PARTS ${pace_parts}
+    WRAPS host_event_wait host_now_ns host_unix_ns poll read record_start write)
 weir_programs(unit test TIER check USES cmocka NAMES record
     PARTS common/json_file pace/outcomes pace/record pace/record_print)
-weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS replay/log/source)
+weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
@@ -110,7 +117,8 @@ if(TARGET unit-limiter AND (NOT WEIR_SANITIZE OR WEIR_SANITIZE MATCHES address))
 endif()
 
 # ---- stress: real threads ----
-weir_programs(stress stress NAMES flood homes keyed kill lease lease_fork list log set_limit steps table take wait wide)
+weir_programs(stress stress NAMES flood homes keyed kill latency lease lease_fork list log set_limit steps table
+    take wait wide)
 weir_programs(stress stress NAMES stats USES serve)
 weir_all_declared(stress stress)
 get_property(names GLOBAL PROPERTY weir_declared_stress)
@@ -122,7 +130,7 @@ endforeach()
 file(GLOB_RECURSE checked CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
-foreach(name IN ITEMS change error home open queue sized stock take wait)
+foreach(name IN ITEMS change error home latency open queue report sized stock take wait)
     list(APPEND checked "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
 file(GLOB checker CONFIGURE_DEPENDS "${test_dir}/model/*.c")

@@ -210,6 +210,38 @@ typedef struct {           /* since the limiter was opened; (s): of limits with 
 } weir_stats;
 WEIR_API void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size); /* size: of *stats */
 
+/* ---- latency: how long operations take ----
+
+   done       the operation of an allowed decision has ended: records its response time, from due to now, and its
+              service time, from start to now.  An operation that waited for its turn has a response time that says so;
+              a service time omits the wait (coordinated omission).
+   done_at    the same in times that you know better: of the nth permit of a decision (weir_due), or of the moment at
+              which it really started.
+   read_*     reads what was recorded since the limiter was opened.
+
+   Times are counted in HdrHistogram's buckets with three significant digits: a percentile is never below the true one,
+   and at most 0.1 % above it.  Memory is allocated by the first weir_done; without any, nothing is recorded. */
+
+typedef struct {
+    uint64_t count;    /* operations */
+    uint64_t total_ns; /* of all; total_ns / count is the mean */
+    uint64_t min_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns;
+} weir_times;
+typedef struct {
+    weir_times response, service;
+} weir_latency;
+typedef enum { WEIR_RESPONSE, WEIR_SERVICE } weir_measure;
+typedef struct {
+    uint64_t most_ns; /* the longest time that falls into this bucket */
+    uint64_t count;
+} weir_bucket;
+WEIR_API void weir_done(weir_limiter *limiter, const weir_decision *decision);
+WEIR_API void weir_done_at(weir_limiter *limiter, weir_instant due, weir_instant start, weir_instant now);
+WEIR_API void weir_read_latency(weir_limiter *limiter, weir_latency *latency, size_t size); /* size: of *latency */
+/* The buckets that are not empty, the shortest first: for other percentiles, and for hdr_record_values of HdrHistogram,
+   which keeps them as they are.  Returns how many there are, of which up to count are written. */
+WEIR_API size_t weir_read_buckets(weir_limiter *limiter, weir_measure measure, weir_bucket *buckets, size_t count);
+
 /* ---- leases: to take millions of times a second ----
 
    A lease holds some permits of a limiter for one thread.  Taking one is a subtraction in the thread's own memory,

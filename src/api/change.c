@@ -64,14 +64,16 @@ static void note_plan(weir_limiter *limiter, const struct plan *plan, const stru
 {
     const uint64_t quarter = UINT64_C(1) << 61;
     uint64_t earliest = UINT64_MAX;
-    bool counts = false;
+    bool counts = false, schedule = false;
     for (uint64_t i = 0; i < plan->count; i++) {
+        schedule = schedule || algorithm_of(&rule[i])->lateness != NULL;
         earliest = least(earliest, ns_ceil(&rule[i], quarter));
         counts = counts || rule[i].flags & RULE_COUNTS_REFUSED;
     }
     if (home == HOME_LOG) earliest = log_ends_ns(limiter_log(limiter));
     atom_store(&limiter->clock_ends_ns, earliest);
     atom_store(&limiter->counts_refused, counts);
+    atom_store(&limiter->has_schedule, schedule);
     const bool knows = plan->count == 1 && algorithm_of(&rule[0])->knows != NULL;
     atom_store(&limiter->way, knows ? (uint64_t)WAY_UNREAD : (uint64_t)limiter->clock);
     note_spacing(limiter, plan);

@@ -5,7 +5,8 @@
        change.c another limit, while in use           home.c   where the state is stored
        wait.c   sleeping until a start                queue.c  the waiters, and their order
        lease.c  permits that threads take in advance  stock.c  permits that are due, for threads that wait
-       report.c counters, and when operations were due   fork.c   when the process forks */
+       report.c counters, and when operations were due   fork.c   when the process forks
+       latency.c  how long operations took */
 #ifndef WEIR_API_LIMITER_H
 #define WEIR_API_LIMITER_H
 
@@ -115,6 +116,8 @@ struct weir_limiter {
     struct naps naps;
     struct stock stock;
 
+    struct atom has_schedule; /* 1: some limit has, so decisions may be due before their start */
+    struct atom latency;      /* the address of a struct latency, 0 until an operation is done */
     struct atom paused_at_ns; /* 0: it is running */
     struct atom paused_ns;    /* the total of earlier pauses */
     struct host_event event;  /* a change, a stop, a new manual time */
@@ -284,6 +287,10 @@ static inline void limiter_return_stock(weir_limiter *limiter)
 /* [under the mutex] From here on there is no stock, until it is opened again. */
 void limiter_close_stock(weir_limiter *limiter);
 void limiter_open_stock(weir_limiter *limiter);
+
+/* ---- latency.c ---- */
+
+void limiter_free_latency(weir_limiter *limiter);
 
 /* ---- queue.c ---- */
 

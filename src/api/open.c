@@ -85,6 +85,7 @@ void weir_close(weir_limiter *limiter)
         older = log->older;
         host_free(log);
     }
+    limiter_free_latency(limiter);
     host_mutex_close(&limiter->mutex);
     host_free(limiter);
 }

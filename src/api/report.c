@@ -127,7 +127,8 @@ static void due_from(const weir_limiter *limiter, const weir_decision *decision,
     weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* only its locks are written */
     struct asking asking = {locked, decision, nth, due_ns, count};
     for (uint64_t i = 0; i < count; i++) due_ns[i] = known ? decision->due.ns : decision->start.ns;
-    if (decision->verdict != WEIR_ALLOW) return;
+    const bool computed = known || atom_load(&limiter->has_schedule) != 0;
+    if (decision->verdict != WEIR_ALLOW || !computed) return;
     host_lock(&locked->mutex);
     limiter_look(locked, compute_due, &asking);
     host_unlock(&locked->mutex);

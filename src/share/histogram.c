@@ -41,12 +41,17 @@ void histogram_add(struct histogram *histogram, uint64_t value)
     if (value > histogram->max) histogram->max = value;
 }
 
+/* ceil(total * parts / 1000), without overflow. */
+uint64_t histogram_rank(uint64_t total, uint64_t parts_per_thousand)
+{
+    return total / 1000 * parts_per_thousand + (total % 1000 * parts_per_thousand + 999) / 1000;
+}
+
 uint64_t histogram_bucket_quantile(const uint64_t count[], unsigned buckets, unsigned bits, uint64_t parts_per_thousand)
 {
     uint64_t total = 0, seen = 0;
     for (unsigned bucket = 0; bucket < buckets; bucket++) total += count[bucket];
-    /* ceil(total * parts / 1000), without overflow. */
-    const uint64_t wanted = total / 1000 * parts_per_thousand + (total % 1000 * parts_per_thousand + 999) / 1000;
+    const uint64_t wanted = histogram_rank(total, parts_per_thousand);
     for (unsigned bucket = 0; bucket < buckets && total != 0; bucket++) {
         seen += count[bucket];
         if (seen != 0 && seen >= wanted) return histogram_bucket_end(bucket, bits);

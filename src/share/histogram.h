@@ -17,6 +17,19 @@ uint64_t histogram_bucket_end(unsigned bucket, unsigned bits);
 uint64_t histogram_bucket_quantile(const uint64_t count[], unsigned buckets, unsigned bits,
                                    uint64_t parts_per_thousand);
 
+/* Of so many values, the first that parts_per_thousand of all do not exceed: which one it is in their order, from 1. */
+uint64_t histogram_rank(uint64_t total, uint64_t parts_per_thousand);
+
+/* HdrHistogram's buckets with three significant digits from 1 to 2^53 - 1, which JavaScript can count to; in ns, 104
+   days.  The number of a bucket is the index in its array of counts, too. */
+enum {
+    HISTOGRAM_HDR_BITS = 10,
+    HISTOGRAM_HDR_ROW = 1 << HISTOGRAM_HDR_BITS,
+    HISTOGRAM_HDR_ROWS = 53 - HISTOGRAM_HDR_BITS + 1,
+    HISTOGRAM_HDR_BUCKETS = HISTOGRAM_HDR_ROWS * HISTOGRAM_HDR_ROW
+};
+static const uint64_t HISTOGRAM_HDR_MOST = (UINT64_C(1) << 53) - 1;
+
 /* ---- to within 1/128 ---- */
 
 enum {

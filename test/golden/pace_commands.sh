@@ -193,15 +193,16 @@ ends 0
 run 'failures are summed up' "$weir" pace $fast -j 2 --keep-going -- ./judge < <(printf '%s\n' 0 7 kill-9 7 0)
 if [ "$status" != 7 ] && [ "$status" != 137 ]; then fail "exit status $status, expected that of a command"; fi
 if ! grep -qE '^5 commands in .*; [12] of 2 busy$' err; then fail 'it does not say how many were busy'; fi
-if ! grep -qE '^took p50 .*, max .*; 3 failed: 2 with status 7, 1 with status 137$' err; then fail 'no outcomes'; fi
+if ! grep -qE '^service p50 .*, max .*; 3 failed: 2 with status 7, 1 with status 137$' err; then fail 'no outcomes'; fi
 run 'none fails' "$weir" pace $fast -- true < <(printf '%s\n' 0 7)
-if ! grep -qE '^took p50 .*, max .*; none failed$' err; then fail 'no outcomes'; fi
+if ! grep -qE '^service p50 .*, max .*; none failed$' err; then fail 'no outcomes'; fi
 run 'what could not be run' "$weir" pace $fast --keep-going -- no-such-command < <(printf '%s\n' 0 7)
-if ! grep -qE '^took p50 .*; 2 failed: 2 with status 127$' err; then fail 'no outcomes'; fi
+if ! grep -qE '^service p50 .*; 2 failed: 2 with status 127$' err; then fail 'no outcomes'; fi
 run 'outcomes as JSON' "$weir" pace $fast -j 2 --keep-going --json --summary summary -- ./judge \
     < <(printf '%s\n' 0 7 kill-9 7 0)
 json summary '.failed == 3 and .statuses == {"7": 2, "137": 1} and .jobs == 2 and .busy_max >= 1 and .busy_max <= 2'
-json summary '(.took_ns | keys) == ["max", "p50", "p90", "p99", "p999"] and .took_ns.p50 > 0 and .missed >= 0'
+json summary '(.service_ns | keys) == ["max", "p50", "p90", "p99", "p999"] and .service_ns.p50 > 0 and .missed >= 0'
+json summary '(.response_ns | keys) == (.service_ns | keys) and .response_ns.max >= .service_ns.p50'
 
 # Both are busy for longer than a line may wait, whatever the machine does.
 what='saturation'

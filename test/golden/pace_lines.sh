@@ -302,7 +302,7 @@ wrong '--count "-1": expected a whole number from 1 to 18446744073709551614' pac
 wrong '--jobs "10001": expected a whole number from 1 to 10000' pace 10/s --jobs 10001 -- true
 wrong '--for "10": expected a time; for example 500ms, 10s or 5min' pace 10/s --for 10
 wrong '--min-sleep "": expected a time; for example 500ms, 10s or 5min' pace 10/s --min-sleep ''
-j='pace: -j, --keep-going and --grace are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}'
+j='pace: -j, -J, --think, --keep-going and --grace are for commands; for example weir pace 5/s -j 4 -- curl -fsS {}'
 wrong "$j" pace 10/s -j 3
 wrong "$j" pace 10/s --keep-going
 wrong "$j" pace 10/s --grace 2s

@@ -194,6 +194,12 @@ json out '.requests == 2 and .limits[0].denied == 1 and .first_ns == 17637192010
 run '--time of a pattern, in ms by its name' "$weir" replay 1/h --json --time time_ms \
     --format '$remote_addr $msec $time_ms' <(echo '192.0.2.1 1763719203.000 1763719201250')
 json out '.first_ns == 1763719201250000000 and .resolution_ns == 1000000'
+printf '{"seen": 3, "ts_ms": 2500}\n{"ts_ms": 3500}\n' >usual.log
+run '--time time, which is any' "$weir" replay 1/h --json --key none --time time usual.log
+json out '.requests == 2 and .first_ns == 2500000000'
+printf '{"time": 3, "ts_ms": 2500}\n' >usual.log
+run '--time time, which is there' "$weir" replay 1/h --json --key none --time time usual.log
+json out '.first_ns == 3000000000'
 run '--time that no line has' "$weir" replay 1/s --time when seen.log
 ends 2
 says err 'weir: seen.log:1:1: expected a field "when", with the time'

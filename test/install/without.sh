@@ -19,7 +19,7 @@ says() # FILE WORDS
 for words in \
     'the pages of weir replay --html and of weir serve (reports are text or JSON, the service answers and has' \
     'To have it: tools/page && make' \
-    'logs compressed by gzip, bzip2 for weir replay (it reads them from a pipe of what unpacks them).' \
+    'logs compressed by gzip, bzip2 for weir replay and weir pace --at (they read them from a pipe of what unpacks' \
     'weir serve, which needs libuv, libyaml (the libraries and all other commands are there).' \
     'libweir-redis, weir engine and engine:, which need hiredis (limits of one machine, and weir.lua for engines, are' \
     'To have it: tools/deps build && make'; do

@@ -42,6 +42,16 @@ static void change_all(weir_limiter *limiter)
     }
 }
 
+/* What cannot be recorded is left out, and what comes later is not. */
+static void end_operations(weir_limiter *limiter)
+{
+    weir_latency latency;
+    for (uint64_t i = 0; i < 4; i++) weir_done_at(limiter, (weir_instant){0}, (weir_instant){7}, (weir_instant){1000});
+    weir_read_latency(limiter, &latency, sizeof latency);
+    assert_in_range(latency.response.count, 3, 4);
+    assert_in_range(latency.service.count, 3, 4);
+}
+
 static void a_limiter(const void *text)
 {
     weir_limiter *limiter = NULL;
@@ -56,6 +66,7 @@ static void a_limiter(const void *text)
     if (done_or_no_memory(weir_lease_open(&lease, limiter, NULL))) weir_lease_close(&lease);
     change_all(limiter);
     for (int i = 0; i < 3; i++) weir_reserve(limiter, 1, UINT64_C(10000000000));
+    end_operations(limiter);
     weir_close(limiter);
 }
 

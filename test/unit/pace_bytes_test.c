@@ -157,7 +157,7 @@ static void holds(struct record *record, bool json, const char *words)
     char text[2000];
     FILE *file = tmpfile();
     assert_non_null(file);
-    record_print(record, &owed, NULL, json, file);
+    record_print(record, &owed, NULL, NULL, json, file);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "cli/replay/log/source.h"
-#include "cli/replay/log/unpack.h"
+#include "cli/log/unpack.h"
 
 enum { NAME_SIZE = 64, TURNS_MAX = 200, MANY = 300000 };
 

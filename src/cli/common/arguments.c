@@ -16,7 +16,7 @@
 #define WEIR_PROGRAM "weir" /* weir-bench is compiled with another one (cmake/command.cmake) */
 #endif
 
-enum { OPTIONS_MAX = 32, FIRST_LONG = 256 };
+enum { OPTIONS_MAX = 64, FIRST_LONG = 256 };
 
 /* How a command is called, and what its errors begin with; a program without commands is one itself. */
 struct title {

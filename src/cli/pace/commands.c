@@ -15,8 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/limiter.h"
 #include "cli/pace/schedule.h"
+#include "core/num.h"
 
+enum { LOOK_EVERY_NS = 100000000 }; /* for a stop */
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
 
 enum leaving { STAYING, LEAVING, TERMINATING };
@@ -29,41 +32,55 @@ struct worker {
 };
 
 struct pace_crew {
-    struct worker *worker;
-    uint64_t size;
-    struct atom leaving; /* an enum leaving */
-    struct atom left;    /* commands that nobody waited for */
+    struct worker *worker;   /* room for all that there may be */
+    struct atom size;        /* that there are; it grows under the mutex */
+    struct atom occupied;    /* of them, those that run a command or think */
+    struct atom ended;       /* those that have found no more lines */
+    struct atom leaving;     /* an enum leaving */
+    struct atom left;        /* commands that nobody waited for */
+    struct host_event event; /* all are occupied, or one has ended */
 };
 
 struct job {
-    char *line; /* owned */
+    char *line, *values; /* owned; of the fields that the command names, or NULL */
     uint64_t number, cost;
     uint64_t arrived_ns; /* it was not there before */
+    struct at_stamp stamp;
 };
 
-static size_t count_of(const char *text, const char *mark)
+/* What stands for the text's next byte, or for the mark that it begins with; *size: of that. */
+static struct slice value_of(const struct pace *pace, const struct job *job, const char *text, size_t *size)
 {
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, mark)) != NULL; at += strlen(mark)) count++;
-    return count;
+    *size = strlen("{}");
+    if (strncmp(text, "{}", *size) == 0) return slice_of(job->line);
+    const char *value = at_value(&pace->at, job->values, text, size);
+    if (value != NULL) return slice_of(value);
+    *size = 1;
+    return (struct slice){text, 1};
 }
 
-/* The argument with every {} replaced by the line; NULL without memory. */
-static char *replaced(const char *argument, const char *line)
+/* The bytes of the argument with every mark replaced, written unless out is NULL; *marks grows by theirs. */
+static size_t replace(const struct pace *pace, const struct job *job, const char *argument, char *out, size_t *marks)
 {
-    const size_t marks = count_of(argument, "{}"), length = strlen(line);
-    char *text = malloc(strlen(argument) + marks * length + 1);
-    char *out = text;
-    for (const char *at = argument; text != NULL && *at != '\0';) {
-        if (strncmp(at, "{}", 2) == 0) {
-            memcpy(out, line, length);
-            out += length;
-            at += 2;
-        } else {
-            *out++ = *at++;
-        }
+    size_t length = 0, mark;
+    for (const char *at = argument; *at != '\0'; at += mark) {
+        const struct slice value = value_of(pace, job, at, &mark);
+        if (out != NULL) memcpy(out + length, value.bytes, value.size);
+        *marks += mark > 1;
+        length += value.size;
     }
-    if (text != NULL) *out = '\0';
+    return length;
+}
+
+/* NULL without memory. */
+static char *replaced(const struct pace *pace, const struct job *job, const char *argument, size_t *marks)
+{
+    size_t again = 0;
+    const size_t length = replace(pace, job, argument, NULL, marks);
+    char *text = malloc(length + 1);
+    if (text == NULL) return NULL;
+    replace(pace, job, argument, text, &again);
+    text[length] = '\0';
     return text;
 }
 
@@ -73,21 +90,21 @@ static void free_arguments(char **arguments)
     free(arguments);
 }
 
-/* Without a {} the line becomes the last argument, as xargs does it. */
-static char **arguments_of(char **command, const char *line)
+/* Without a mark the line becomes the last argument, as xargs does it. */
+static char **arguments_of(const struct pace *pace, const struct job *job)
 {
     size_t count = 0, marks = 0;
-    for (; command[count] != NULL; count++) marks += count_of(command[count], "{}");
+    while (pace->command[count] != NULL) count++;
     char **arguments = calloc(count + 2, sizeof *arguments);
     if (arguments == NULL) return NULL;
     for (size_t i = 0; i < count; i++) {
-        arguments[i] = replaced(command[i], line);
+        arguments[i] = replaced(pace, job, pace->command[i], &marks);
         if (arguments[i] == NULL) {
             free_arguments(arguments);
             return NULL;
         }
     }
-    if (marks == 0) arguments[count] = replaced("{}", line);
+    if (marks == 0) arguments[count] = replaced(pace, job, "{}", &marks);
     return arguments;
 }
 
@@ -151,9 +168,9 @@ static void command_failed(struct pace *pace, const struct job *job, const char 
             SHOWN_MAX, job->line, pace->keep_going ? "" : "; stopping (--keep-going would continue)");
 }
 
-static void note_start(struct pace *pace, const struct job *job, const weir_decision *decision, uint64_t now_ns)
+static void note_start(struct pace *pace, const struct job *job, const weir_decision *decision, uint64_t due_ns,
+                       uint64_t now_ns)
 {
-    const uint64_t due_ns = pace_due_ns(pace, decision, job->cost, job->arrived_ns);
     const struct record_owed owed = pace_owed(pace);
     record_begin(&pace->record, now_ns);
     record_behind(&pace->record, owed.behind_ns);
@@ -161,27 +178,45 @@ static void note_start(struct pace *pace, const struct job *job, const weir_deci
     record_end(&pace->record);
 }
 
+/* What could not be run has no end. */
+static void fail_start(struct pace *pace, const struct job *job, uint64_t due_ns, uint64_t now_ns, int failed)
+{
+    const int why = failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    outcomes_end(&pace->outcomes, why);
+    starts_write(&pace->latency.starts, due_ns, now_ns, 0, why);
+    trouble("%s: %s", pace->command[0], strerror(failed));
+    command_failed(pace, job, "could not be run:", why);
+}
+
 static void run(struct worker *worker, const struct job *job, const weir_decision *decision)
 {
     struct pace *pace = worker->pace;
-    char **arguments = arguments_of(pace->command, job->line);
+    char **arguments = arguments_of(pace, job);
     pid_t child;
     const uint64_t now_ns = weir_now().ns;
     outcomes_begin(&pace->outcomes);
     const int failed = arguments != NULL ? start(arguments, &child) : ENOMEM;
     free_arguments(arguments);
-    note_start(pace, job, decision, now_ns);
+    const uint64_t due_ns = pace_due_ns(pace, decision, job->cost, job->arrived_ns);
+    note_start(pace, job, decision, due_ns, now_ns);
     if (failed != 0) {
-        const int why = failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-        outcomes_fail(&pace->outcomes, why);
-        trouble("%s: %s", pace->command[0], strerror(failed));
-        command_failed(pace, job, "could not be run:", why);
+        fail_start(pace, job, due_ns, now_ns, failed);
         return;
     }
-    int status;
-    if (!wait_for(worker, child, &status)) return;
-    outcomes_end(&pace->outcomes, weir_now().ns - now_ns, status);
+    int status = -1;
+    const bool ended = wait_for(worker, child, &status);
+    const uint64_t end_ns = weir_now().ns;
+    starts_write(&pace->latency.starts, due_ns, now_ns, ended ? end_ns : 0, ended ? status : -1);
+    if (!ended) return;
+    weir_done_at(pace->limiter, (weir_instant){due_ns}, (weir_instant){now_ns}, (weir_instant){end_ns});
+    outcomes_end(&pace->outcomes, status);
     if (status != 0) command_failed(pace, job, "exited", status);
+}
+
+static void free_job(struct job *job)
+{
+    free(job->line);
+    free(job->values);
 }
 
 /* A line of one's own, without its delimiter; false when there is none to start. */
@@ -198,17 +233,20 @@ static bool next_job(struct pace *pace, struct job *job)
         const char *bytes = input_take(&pace->input, 1, &size);
         job->cost = pace->bytes ? size : 1;
         job->arrived_ns = pace->arrived_ns;
+        job->stamp = pace_stamp(pace);
+        job->values = pace->at.values;
+        pace->at.values = NULL;
         if (bytes[size - 1] == pace->input.delimiter) size--;
         if (memchr(bytes, '\0', size) != NULL) {
             pace->status = trouble("line %llu contains a NUL byte, which an argument of a command cannot; see --null",
-                                   (unsigned long long)pace->lines_taken + 1);
+                                   (unsigned long long)pace->lines_taken + pace->lines_passed + 1);
             pace_stop(pace, 1);
             size = 0;
         }
         job->line = strndup(bytes, size);
-        job->number = ++pace->lines_taken;
+        job->number = ++pace->lines_taken + pace->lines_passed;
         ready = job->line != NULL && !pace_stopped(pace);
-        if (!ready) free(job->line);
+        if (!ready) free_job(job);
     } else if (state != INPUT_INTERRUPTED) {
         pace_input_trouble(pace, state);
     } else if (!pace_stopped(pace)) {
@@ -218,21 +256,54 @@ static bool next_job(struct pace *pace, struct job *job)
     return ready;
 }
 
+/* Takes nothing.  END: no more are wanted, or there are none. */
+static enum input_state look_for_lines(struct pace *pace)
+{
+    host_lock(&pace->input_mutex);
+    const bool counted = pace->lines_taken >= pace->count_max;
+    const enum input_state state = counted ? INPUT_END : input_lines(&pace->input);
+    host_unlock(&pace->input_mutex);
+    return state;
+}
+
+/* --think: not before another line, once it is known that there is none. */
+static void think(struct pace *pace, uint64_t ended_ns)
+{
+    const uint64_t until_ns = add_saturating(ended_ns, pace->think_ns);
+    if (pace->think_ns == 0 || look_for_lines(pace) == INPUT_END) return;
+    while (!pace_stopped(pace) && host_now_ns() < until_ns) {
+        const uint32_t seen = host_event_seen(&pace->limiter->event);
+        host_event_wait(&pace->limiter->event, seen, least(until_ns, host_now_ns() + LOOK_EVERY_NS));
+    }
+}
+
+static void run_and_think(struct worker *worker, const struct job *job, const weir_decision *decision)
+{
+    struct pace *pace = worker->pace;
+    struct pace_crew *crew = pace->crew;
+    if (atom_add(&crew->occupied, 1) + 1 >= atom_load(&crew->size)) host_event_signal(&crew->event);
+    run(worker, job, decision);
+    think(pace, host_now_ns());
+    atom_add(&crew->occupied, UINT64_MAX);
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct pace *pace = worker->pace;
     struct job job;
     while (next_job(pace, &job)) {
-        const weir_decision decision = weir_take_wait(pace->limiter, job.cost, WEIR_FOREVER);
-        if (weir_allowed(decision) && !pace_stopped(pace)) run(worker, &job, &decision);
+        const weir_decision decision = pace_take_wait(pace, &job.stamp, job.cost);
+        if (weir_allowed(decision) && !pace_stopped(pace)) run_and_think(worker, &job, &decision);
         else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
                                    pace_limit_name(pace));
             pace_stop(pace, 1);
         }
-        free(job.line);
+        free_job(&job);
     }
+    atom_add(&pace->crew->ended, 1);
+    host_event_signal(&pace->crew->event);
     return NULL;
 }
 
@@ -243,7 +314,7 @@ void pace_commands_leave(struct pace *pace, bool terminate)
     host_lock(&pace->crew_mutex);
     struct pace_crew *crew = pace->crew;
     if (crew != NULL) atom_store(&crew->leaving, terminate ? TERMINATING : LEAVING);
-    for (uint64_t i = 0; crew != NULL && i < crew->size; i++) {
+    for (uint64_t i = 0; crew != NULL && i < atom_load(&crew->size); i++) {
         if (crew->worker[i].waits) pthread_kill(crew->worker[i].self, SIGUSR2);
     }
     host_unlock(&pace->crew_mutex);
@@ -264,24 +335,59 @@ static void say_left(const struct pace_crew *crew)
             atom_load(&crew->leaving) == TERMINATING ? "sent SIGTERM, --grace is over" : "not waited for");
 }
 
-static bool begin(struct pace *pace, struct worker *worker)
+/* One more, if there is room for its thread. */
+static bool begin(struct pace *pace, struct pace_crew *crew)
 {
+    struct worker *worker = &crew->worker[atom_load(&crew->size)];
     worker->pace = pace;
-    return pthread_create(&worker->thread, NULL, work, worker) == 0;
+    host_lock(&pace->crew_mutex);
+    const bool begun = pthread_create(&worker->thread, NULL, work, worker) == 0;
+    if (begun) atom_add(&crew->size, 1);
+    host_unlock(&pace->crew_mutex);
+    return begun;
+}
+
+/* How long to wait before another look; 0: a line waits, its start is due, and all are occupied. */
+static uint64_t until_one_lacks_ns(struct pace *pace, const struct pace_crew *crew)
+{
+    if (atom_load(&crew->occupied) < atom_load(&crew->size)) return LOOK_EVERY_NS;
+    const enum input_state state = look_for_lines(pace);
+    if (state == INPUT_EMPTY) input_wait(&pace->input);
+    return state == INPUT_READY   ? least(pace_next_in_ns(pace), LOOK_EVERY_NS)
+           : state == INPUT_EMPTY ? 1
+                                  : LOOK_EVERY_NS;
+}
+
+/* -J: a worker more whenever a start is due and none is there for it. */
+static void grow(struct pace *pace, struct pace_crew *crew)
+{
+    while (!pace_stopped(pace) && atom_load(&crew->ended) == 0 && atom_load(&crew->size) < pace->workers_max) {
+        const uint32_t seen = host_event_seen(&crew->event);
+        const uint64_t wait_ns = until_one_lacks_ns(pace, crew);
+        if (wait_ns != 0) {
+            host_event_wait(&crew->event, seen, host_now_ns() + wait_ns);
+        } else if (begin(pace, crew)) {
+            outcomes_grow(&pace->outcomes, atom_load(&crew->size));
+        } else {
+            trouble("no more than %llu workers could be started", (unsigned long long)atom_load(&crew->size));
+            return;
+        }
+    }
 }
 
 void pace_commands(struct pace *pace)
 {
-    struct pace_crew crew = {.worker = calloc(pace->workers, sizeof *crew.worker), .size = pace->workers};
-    uint64_t started = 0;
+    struct pace_crew crew = {.worker = calloc(most(pace->workers, pace->workers_max), sizeof *crew.worker)};
     if (crew.worker != NULL) use_crew(pace, &crew);
-    while (crew.worker != NULL && started < pace->workers && begin(pace, &crew.worker[started])) started++;
+    while (crew.worker != NULL && atom_load(&crew.size) < pace->workers && begin(pace, &crew)) continue;
+    const uint64_t started = atom_load(&crew.size);
     if (started < pace->workers) {
         pace->status = trouble("only %llu of %llu workers could be started", (unsigned long long)started,
                                (unsigned long long)pace->workers);
         pace_stop(pace, 1);
     }
-    for (uint64_t i = 0; i < started; i++) pthread_join(crew.worker[i].thread, NULL);
+    grow(pace, &crew);
+    for (uint64_t i = 0; i < atom_load(&crew.size); i++) pthread_join(crew.worker[i].thread, NULL);
     use_crew(pace, NULL);
     say_left(&crew);
     free(crew.worker);

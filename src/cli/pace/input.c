@@ -21,6 +21,7 @@ void input_open(struct input *input, int fd, char delimiter)
 
 void input_close(struct input *input)
 {
+    packed_close(input->packed);
     free(input->buffer);
 }
 
@@ -71,21 +72,70 @@ void input_wait(const struct input *input)
     something_to_read(input, LOOK_EVERY_MS);
 }
 
+/* The first bytes of a log say what it is. */
+static void look_at_first(struct input *input)
+{
+    bool more;
+    const struct unpack_format *format = unpack_format_of(input->buffer, input->filled, &more);
+    input->known = !more;
+    if (format == NULL) return;
+    input->packed = packed_open(format, input->buffer, input->filled, "| weir pace --at time", input->message);
+    input->filled = 0;
+    input->damaged = input->packed == NULL;
+}
+
+static enum input_state read_some(struct input *input, void *into, size_t size, size_t *got)
+{
+    if (!something_to_read(input, 0)) return INPUT_EMPTY;
+    const ssize_t read_now = read(input->fd, into, size);
+    *got = read_now > 0 ? (size_t)read_now : 0;
+    if (read_now < 0) return errno == EINTR ? INPUT_INTERRUPTED : INPUT_FAILED;
+    return INPUT_READY;
+}
+
+static enum input_state read_more(struct input *input)
+{
+    const bool first = input->unpacks && !input->known;
+    const size_t size = first ? PACKED_SIZE - input->filled : input->size - input->filled;
+    size_t got;
+    const enum input_state state = read_some(input, input->buffer + input->filled, size, &got);
+    if (state != INPUT_READY) return state;
+    input->filled += got;
+    if (got == 0) input->ended = true;
+    if (first) look_at_first(input);
+    return INPUT_READY;
+}
+
+static enum input_state unpack(struct input *input)
+{
+    struct packed *packed = input->packed;
+    size_t got;
+    if (packed_wants(packed)) {
+        const enum input_state state = read_some(input, packed->bytes, sizeof packed->bytes, &got);
+        if (state != INPUT_READY) return state;
+        input->damaged = !packed_given(packed, got, input->message);
+        input->ended = got == 0 && !input->damaged;
+        if (got == 0) return INPUT_READY;
+    }
+    const size_t room = input->size - input->filled;
+    input->damaged = !packed_unpack(packed, input->buffer + input->filled, room, &got, input->message);
+    input->filled += got;
+    return INPUT_READY;
+}
+
 enum input_state input_lines(struct input *input)
 {
     while (input->next == input->found) {
-        find_lines(input);
+        if (input->known || !input->unpacks || input->ended) find_lines(input);
         if (input->found != 0) break;
+        if (input->damaged) return INPUT_DAMAGED;
         if (input->ended) return INPUT_END;
         if (input->begin != 0 || input->filled == input->size) {
             const enum input_state room = make_room(input);
             if (room != INPUT_READY) return room;
         }
-        if (!something_to_read(input, 0)) return INPUT_EMPTY;
-        const ssize_t got = read(input->fd, input->buffer + input->filled, input->size - input->filled);
-        if (got < 0) return errno == EINTR ? INPUT_INTERRUPTED : INPUT_FAILED;
-        if (got == 0) input->ended = true;
-        input->filled += (size_t)got;
+        const enum input_state state = input->packed != NULL ? unpack(input) : read_more(input);
+        if (state != INPUT_READY) return state;
     }
     return INPUT_READY;
 }
@@ -100,6 +150,13 @@ void input_pieces_of(struct input *input, size_t piece_max)
 bool input_begins_line(const struct input *input, int line)
 {
     return line == input->next ? !input->inside : input->buffer[input->end[line - 1] - 1] == input->delimiter;
+}
+
+const char *input_line(const struct input *input, int line, size_t *size)
+{
+    const size_t begin = line == input->next ? input->begin : input->end[line - 1], end = input->end[line];
+    *size = end - begin - (input->buffer[end - 1] == input->delimiter);
+    return input->buffer + begin;
 }
 
 size_t input_size_of(const struct input *input, int line)

@@ -40,7 +40,7 @@ static void add_run(struct pace *pace, struct batch *batch, const weir_decision 
 /* The lines, or pieces of them, that may leave now, up to `lines`; false when not even one may. */
 static bool take_due(struct pace *pace, struct batch *batch, int lines)
 {
-    if (!pace->bytes) {
+    if (pace_takes_some(pace)) {
         const weir_decision decision = weir_take_some(pace->limiter, (uint64_t)lines);
         if (weir_allowed(decision)) add_run(pace, batch, &decision);
         return weir_allowed(decision);
@@ -48,8 +48,8 @@ static bool take_due(struct pace *pace, struct batch *batch, int lines)
     const weir_instant now = weir_now();
     const int from = pace->input.next + batch->count;
     for (int i = 0; i < lines; i++) {
-        const uint64_t cost = input_size_of(&pace->input, from + i);
-        const weir_decision decision = weir_take_at(pace->limiter, now, cost);
+        const uint64_t cost = pace->bytes ? input_size_of(&pace->input, from + i) : 1;
+        const weir_decision decision = pace_take_at(pace, from + i, now, cost);
         if (!weir_allowed(decision)) return i > 0;
         add(pace, batch, &decision, cost);
     }
@@ -76,7 +76,8 @@ static bool take_lines(struct pace *pace, struct batch *batch, int lines)
     batch->count = 0;
     if (take_due(pace, batch, lines)) return true;
     const uint64_t cost = pace->bytes ? input_size_of(&pace->input, pace->input.next) : 1;
-    weir_decision decision = weir_take_wait(pace->limiter, cost, WEIR_FOREVER);
+    const struct at_stamp stamp = pace_stamp(pace);
+    weir_decision decision = pace_take_wait(pace, &stamp, cost);
     if (is_too_large(pace, cost, &decision)) return true;
     if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
         pace->status = trouble("line %llu costs %llu, more than %s can ever let through", line_number(pace),
@@ -127,6 +128,7 @@ static bool let_through(struct pace *pace, const struct batch *batch)
     record_behind(&pace->record, owed.behind_ns);
     for (int i = 0; i < batch->count; i++) {
         record_start(&pace->record, now_ns, batch->start_ns[i], batch->due_ns[i], batch->cost[i]);
+        starts_write(&pace->latency.starts, batch->due_ns[i], now_ns, 0, -1);
     }
     record_parts(&pace->record, (uint64_t)parts);
     record_end(&pace->record);

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT
    What became of the commands.
 
-   A command that nobody waits for stays busy, and took no time that is known. */
+   A command that nobody waits for stays busy. */
 #include "cli/pace/outcomes.h"
+
+#include <string.h>
 
 #include "core/num.h"
 
-void outcomes_open(struct outcomes *outcomes, uint64_t jobs)
+void outcomes_open(struct outcomes *outcomes, uint64_t jobs, uint64_t jobs_max)
 {
     host_mutex_open(&outcomes->mutex);
     outcomes->jobs = jobs;
+    outcomes->jobs_max = jobs_max;
+}
+
+void outcomes_grow(struct outcomes *outcomes, uint64_t jobs)
+{
+    host_lock(&outcomes->mutex);
+    outcomes->jobs = jobs;
+    host_unlock(&outcomes->mutex);
 }
 
 void outcomes_begin(struct outcomes *outcomes)
@@ -20,34 +30,29 @@ void outcomes_begin(struct outcomes *outcomes)
     host_unlock(&outcomes->mutex);
 }
 
-static void note_status(struct outcomes *outcomes, int status)
-{
-    if (status == 0) return;
-    outcomes->failed++;
-    outcomes->with[status & (OUTCOMES_STATUSES - 1)]++;
-}
-
-void outcomes_end(struct outcomes *outcomes, uint64_t took_ns, int status)
+void outcomes_end(struct outcomes *outcomes, int status)
 {
     host_lock(&outcomes->mutex);
     outcomes->busy--;
-    histogram_add(&outcomes->took, took_ns);
-    note_status(outcomes, status);
+    if (status != 0) outcomes->failed++;
+    if (status != 0) outcomes->with[status & (OUTCOMES_STATUSES - 1)]++;
     host_unlock(&outcomes->mutex);
 }
 
-void outcomes_fail(struct outcomes *outcomes, int status)
+void outcomes_read(struct outcomes *outcomes, struct outcomes *copy)
 {
     host_lock(&outcomes->mutex);
-    outcomes->busy--;
-    note_status(outcomes, status);
+    memcpy(copy->with, outcomes->with, sizeof copy->with);
+    copy->busy = outcomes->busy;
+    copy->failed = outcomes->failed;
     host_unlock(&outcomes->mutex);
 }
 
-uint64_t outcomes_busy(struct outcomes *outcomes)
+uint64_t outcomes_busy(struct outcomes *outcomes, uint64_t *jobs)
 {
     host_lock(&outcomes->mutex);
     const uint64_t busy = outcomes->busy;
+    *jobs = outcomes->jobs;
     host_unlock(&outcomes->mutex);
     return busy;
 }

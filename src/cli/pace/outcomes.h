@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   What became of the commands that were started: how many run, how long each took, which failed.
+   What became of the commands that were started: how many run, which failed.
 
    See outcomes.c. */
 #ifndef WEIR_CLI_PACE_OUTCOMES_H
@@ -8,30 +8,32 @@
 #include <stdint.h>
 
 #include "host/thread.h"
-#include "share/histogram.h"
 
 enum { OUTCOMES_STATUSES = 256 };
 
 struct outcomes {
     struct host_mutex mutex;
-    struct histogram took; /* of those that have ended, in ns */
-    uint64_t jobs;         /* that may run at once */
+    uint64_t jobs;     /* that may run at once ... */
+    uint64_t jobs_max; /* ... and to which they may grow; 0: they do not */
     uint64_t busy, busy_max;
     uint64_t failed, with[OUTCOMES_STATUSES]; /* by exit status; 128 + n: ended by signal n */
 };
 
-void outcomes_open(struct outcomes *outcomes, uint64_t jobs);
+void outcomes_open(struct outcomes *outcomes, uint64_t jobs, uint64_t jobs_max);
+
+/* From now on so many may run at once. */
+void outcomes_grow(struct outcomes *outcomes, uint64_t jobs);
 
 /* One is started. */
 void outcomes_begin(struct outcomes *outcomes);
 
-/* One that ended by itself. */
-void outcomes_end(struct outcomes *outcomes, uint64_t took_ns, int status);
+/* One that ended by itself, or could not be run. */
+void outcomes_end(struct outcomes *outcomes, int status);
 
-/* One that could not be run. */
-void outcomes_fail(struct outcomes *outcomes, int status);
+/* How many run now, and how many may. */
+uint64_t outcomes_busy(struct outcomes *outcomes, uint64_t *jobs);
 
-/* How many run now. */
-uint64_t outcomes_busy(struct outcomes *outcomes);
+/* A copy of all counts, of one moment. */
+void outcomes_read(struct outcomes *outcomes, struct outcomes *copy);
 
 #endif

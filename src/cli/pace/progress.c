@@ -15,6 +15,7 @@
 #include "cli/pace/schedule.h"
 #include "core/num.h"
 #include "plan/write.h"
+#include "host/clock.h"
 #include "host/sleep.h"
 
 enum { LOOK_EVERY_NS = 100000000, LOOK_OFTEN_NS = 1000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };
@@ -111,11 +112,12 @@ static void show(struct pace_watch *watch, struct shown *shown)
     if (now_ns - shown->at_ns < LOOK_EVERY_NS) return;
     const struct record_view view = record_view(&pace->record);
     const bool commands = pace->command != NULL;
+    uint64_t jobs = 0, busy = commands ? outcomes_busy(&pace->outcomes, &jobs) : 0;
     const struct saturation saturation = {.asked_per_s = view.asked_per_s,
                                           .per_s = rate_now(shown, &view, now_ns),
                                           .missed = pace_owed(pace).missed,
-                                          .busy = commands ? outcomes_busy(&pace->outcomes) : 0,
-                                          .jobs = commands ? pace->workers : 0,
+                                          .busy = busy,
+                                          .jobs = jobs,
                                           .in_bytes = pace->bytes};
     char text[512];
     struct writer writer = {text, sizeof text, 0};
@@ -163,11 +165,13 @@ static uint64_t left_ns(uint64_t limit_ns, uint64_t began_ns)
     return subtract_to_zero(limit_ns, limit_ns == UINT64_MAX ? 0 : weir_now().ns - began_ns);
 }
 
-/* It counts from the first start, as the schedule does; before that it is looked for so often that the end is late by a
-   tenth at most. */
+/* It counts from --begin or the first start, as the schedule does; before that start it is looked for so often that the
+   end is late by a tenth at most. */
 static uint64_t for_left_ns_of(struct pace *pace)
 {
     if (pace->for_ns == UINT64_MAX) return UINT64_MAX;
+    const uint64_t begin_ns = pace->part.begin_unix_ns;
+    if (begin_ns != 0) return subtract_to_zero(add_saturating(begin_ns, pace->for_ns), host_unix_ns());
     const struct record_view view = record_view(&pace->record);
     return view.items == 0 ? most(pace->for_ns / 10, LOOK_OFTEN_NS) : left_ns(pace->for_ns, view.first_ns);
 }
@@ -179,12 +183,12 @@ static void end_commands(struct pace *pace, const struct asked *asked, uint64_t 
     else if (grace_left_ns == 0) pace_commands_leave(pace, true);
 }
 
-/* Not beyond a deadline that is still to come. */
-static uint64_t nap_of(uint64_t for_left_ns, uint64_t grace_left_ns)
+/* Not beyond a deadline that is still to come, nor the end of an interval. */
+static uint64_t nap_of(uint64_t for_left_ns, uint64_t grace_left_ns, uint64_t interval_left_ns)
 {
     const uint64_t until_for_ns = for_left_ns == 0 ? LOOK_EVERY_NS : for_left_ns;
     const uint64_t until_grace_ns = grace_left_ns == 0 ? LOOK_EVERY_NS : grace_left_ns;
-    return least(LOOK_EVERY_NS, least(until_for_ns, until_grace_ns));
+    return least(least(LOOK_EVERY_NS, interval_left_ns), least(until_for_ns, until_grace_ns));
 }
 
 static void *observe(void *argument)
@@ -205,7 +209,7 @@ static void *observe(void *argument)
         const uint64_t grace_left_ns = asked.times == 0 ? UINT64_MAX : left_ns(pace->grace_ns, asked.first_ns);
         if (pace_stopped(pace) || for_left_ns == 0) stop(watch, most(atom_load(&pace->stop), 1));
         end_commands(pace, &asked, grace_left_ns);
-        const struct timespec nap = {0, (long)nap_of(for_left_ns, grace_left_ns)};
+        const struct timespec nap = {0, (long)nap_of(for_left_ns, grace_left_ns, latency_look(pace))};
         on_signal(watch, &shown, &asked, sigtimedwait(&set, NULL, &nap));
         pace_follow(pace);
         tell_news(pace, &shown, false);

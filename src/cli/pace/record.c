@@ -52,10 +52,13 @@ static void use_limit(struct record *record, const struct limit *limit, uint64_t
     record->in_windows = limit->burst_kind == AMOUNT_NONE;
     record->keeps_room = limit->algorithm == ALGORITHM_HYBRID;
     record->at_random = limit->arrivals == ARRIVALS_POISSON;
-    record->permits_per_ns = per_ns;
-    record->faster_per_ns = ratio * per_ns;
-    record->over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
-    record->pool = record->in_windows ? record->over : burst;
+    /* Of a part only its own starts are seen: as many as the whole may have, divided, and one more where it begins. */
+    const double parts = (double)most(record->source.parts, 1);
+    const double over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
+    record->permits_per_ns = per_ns / parts;
+    record->faster_per_ns = ratio * per_ns / parts;
+    record->over = (over + parts - 1) / parts;
+    record->pool = fmax(1, (record->in_windows ? over : burst) / parts);
     record->permits = permits;
     record->period_ns = period_ns;
 }
@@ -153,6 +156,16 @@ void record_behind(struct record *record, uint64_t behind_ns)
     record->behind_max_ns = most(record->behind_max_ns, behind_ns);
 }
 
+/* By how much more was due from the first line to the last: as record_rate, without the last. */
+static void ask_by_stamps(struct record *record, uint64_t late_ns, uint64_t due_ns, uint64_t cost)
+{
+    if (record->items == 1) record->due_first_ns = record->due_last_ns = due_ns;
+    record->due_last_ns = most(record->due_last_ns, due_ns);
+    const uint64_t span_ns = record->due_last_ns - record->due_first_ns;
+    record->permits_per_ns = span_ns != 0 ? (double)(record->granted - cost) / (double)span_ns : 0;
+    record_behind(record, late_ns);
+}
+
 void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, uint64_t due_ns, uint64_t cost)
 {
     const uint64_t ahead = cost_ahead(record, cost);
@@ -163,7 +176,9 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, 
     const double bound = record->over + fmax(0, (double)cost - record->pool);
     if (record->permits != 0 && !record->at_random) record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < start_ns) record->early++;
-    histogram_add(&record->late, subtract_to_zero(actual_ns, due_ns));
+    const uint64_t late_ns = subtract_to_zero(actual_ns, due_ns);
+    if (record->by_stamps) ask_by_stamps(record, late_ns, due_ns, cost);
+    histogram_add(&record->late, late_ns);
 }
 
 void record_parts(struct record *record, uint64_t count)
@@ -176,6 +191,19 @@ void record_end(struct record *record)
     host_unlock(&record->mutex);
 }
 
+void record_logged(struct record *record, const struct record_log *log)
+{
+    struct record_log *known = &record->log;
+    host_lock(&record->mutex);
+    known->span_ns = most(known->span_ns, log->span_ns);
+    known->malformed = most(known->malformed, log->malformed);
+    known->backward = most(known->backward, log->backward);
+    known->backward_max_ns = most(known->backward_max_ns, log->backward_max_ns);
+    known->gaps = most(known->gaps, log->gaps);
+    known->cut_ns = most(known->cut_ns, log->cut_ns);
+    host_unlock(&record->mutex);
+}
+
 void record_dropped(struct record *record, uint64_t count)
 {
     host_lock(&record->mutex);
@@ -183,18 +211,31 @@ void record_dropped(struct record *record, uint64_t count)
     host_unlock(&record->mutex);
 }
 
+static struct record_view view_of(const struct record *record)
+{
+    return (struct record_view){.items = record->items - record->parts,
+                                .granted = record->granted,
+                                .dropped = record->dropped,
+                                .first_ns = record->first_ns,
+                                .last_ns = record->last_ns,
+                                .late_p99_ns = histogram_quantile(&record->late, 990),
+                                .asked_per_s = record->permits_per_ns * SECOND_NS};
+}
+
 struct record_view record_view(struct record *record)
 {
     host_lock(&record->mutex);
-    const struct record_view view = {.items = record->items - record->parts,
-                                     .granted = record->granted,
-                                     .dropped = record->dropped,
-                                     .first_ns = record->first_ns,
-                                     .last_ns = record->last_ns,
-                                     .late_p99_ns = histogram_quantile(&record->late, 990),
-                                     .asked_per_s = record->permits_per_ns * SECOND_NS};
+    const struct record_view view = view_of(record);
     host_unlock(&record->mutex);
     return view;
+}
+
+void record_read(struct record *record, struct record_view *view, struct histogram *late)
+{
+    host_lock(&record->mutex);
+    *view = view_of(record);
+    *late = record->late;
+    host_unlock(&record->mutex);
 }
 
 double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns)

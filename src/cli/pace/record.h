@@ -11,10 +11,31 @@
 #include <weir/weir.h>
 
 #include "cli/pace/outcomes.h"
+#include "format/json.h"
 #include "plan/plan.h"
 #include "plan/write.h"
 #include "host/thread.h"
 #include "share/histogram.h"
+
+/* What an engine granted: of so many permits in so many requests those lapsed; and for how long it was away. */
+struct record_engine {
+    const char *key; /* NULL: there is no engine */
+    uint64_t permits, requests, lapsed, away_ns;
+};
+
+/* Whose the schedule is, where it is not this process's alone. */
+struct record_source {
+    uint64_t part, parts; /* every so manieth start from that one on; parts 0: all */
+    struct record_engine engine;
+};
+
+/* Of a log by whose stamps lines start. */
+struct record_log {
+    uint64_t span_ns;                   /* from its first stamp to its latest */
+    uint64_t malformed;                 /* lines that were skipped */
+    uint64_t backward, backward_max_ns; /* lines whose stamp went back, and how far at most */
+    uint64_t gaps, cut_ns;              /* gaps that were cut, and by how much in all; of the span */
+};
 
 struct record {
     struct host_mutex mutex;
@@ -37,6 +58,11 @@ struct record {
     /* The last change: what started before it and is recorded after it counts so much of its cost. */
     uint64_t changed_ns;
     double share_before, share;
+    struct record_source source;
+    /* By the stamps of a log there is no limit: what was asked for is the average. */
+    bool by_stamps;
+    uint64_t due_first_ns, due_last_ns;
+    struct record_log log;
 };
 
 /* A copy of what changes, for showing while it goes on. */
@@ -45,6 +71,7 @@ struct record_view {
     double asked_per_s;
 };
 
+/* [source is set, if there is one] */
 void record_open(struct record *record, const struct plan *plan, const char *noun);
 
 /* Between hold and end: from now on by another limit, which came into force between before_ns and now_ns. */
@@ -65,9 +92,15 @@ void record_behind(struct record *record, uint64_t behind_ns);
 void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, uint64_t due_ns, uint64_t cost);
 void record_parts(struct record *record, uint64_t count);
 void record_end(struct record *record);
+
+/* The log has come at least so far; what is 0 is not said. */
+void record_logged(struct record *record, const struct record_log *log);
 void record_dropped(struct record *record, uint64_t count);
 
 struct record_view record_view(struct record *record);
+
+/* The same, and how late all starts were. */
+void record_read(struct record *record, struct record_view *view, struct histogram *late);
 
 /* Permits a second from the first start to the last, without the first's; 0 with fewer than two. */
 double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uint64_t last_ns);
@@ -77,9 +110,14 @@ struct record_owed {
     uint64_t behind_ns, missed;
 };
 
-/* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands. */
-void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,
-                  FILE *out);
+/* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands, and no latency. */
+void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes,
+                  const weir_latency *latency, bool json, FILE *out);
+
+/* Parts of it: percentiles, which commands failed. */
+weir_times record_times(const struct histogram *histogram);
+void record_put_times(struct json *json, const char *name, const weir_times *times);
+void record_put_failed(struct json *json, const struct outcomes *outcomes);
 
 /* 1000/s asked, 903/s; 969 starts missed; 32 of 32 busy */
 struct saturation {
@@ -87,6 +125,7 @@ struct saturation {
     double per_s;
     uint64_t missed;
     uint64_t busy, jobs; /* jobs 0: no commands */
+    uint64_t jobs_max;   /* to which they may grow; 0: they do not */
     bool in_bytes;
 };
 void record_write_saturation(struct writer *writer, const struct saturation *saturation);

@@ -45,21 +45,35 @@ void record_write_saturation(struct writer *writer, const struct saturation *sat
     write_text(writer, " of ");
     write_number(writer, saturation->jobs);
     write_text(writer, " busy");
+    if (saturation->jobs_max == 0) return;
+    write_text(writer, ", up to ");
+    write_number(writer, saturation->jobs_max);
 }
 
-static void put_quantiles(struct writer *writer, const char *label, const struct histogram *histogram)
+weir_times record_times(const struct histogram *histogram)
 {
-    static const struct {
-        const char *label;
-        uint64_t per_thousand;
-    } quantiles[] = {{" p50 ", 500}, {", p90 ", 900}, {", p99 ", 990}, {", p99.9 ", 999}};
+    return (weir_times){.count = histogram->total,
+                        .p50_ns = histogram_quantile(histogram, 500),
+                        .p90_ns = histogram_quantile(histogram, 900),
+                        .p99_ns = histogram_quantile(histogram, 990),
+                        .p999_ns = histogram_quantile(histogram, 999),
+                        .max_ns = histogram->max};
+}
+
+static void put_time(struct writer *writer, const char *label, uint64_t ns)
+{
     write_text(writer, label);
-    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
-        write_text(writer, quantiles[i].label);
-        write_about(writer, histogram_quantile(histogram, quantiles[i].per_thousand));
-    }
-    write_text(writer, ", max ");
-    write_about(writer, histogram->max);
+    write_about(writer, ns);
+}
+
+static void put_times(struct writer *writer, const char *label, const weir_times *times)
+{
+    write_text(writer, label);
+    put_time(writer, " p50 ", times->p50_ns);
+    put_time(writer, ", p90 ", times->p90_ns);
+    put_time(writer, ", p99 ", times->p99_ns);
+    put_time(writer, ", p99.9 ", times->p999_ns);
+    put_time(writer, ", max ", times->max_ns);
 }
 
 static uint64_t lines_of(const struct record *record)
@@ -87,11 +101,12 @@ static void write_amount(struct writer *writer, const struct record *record)
     write_text(writer, ")");
 }
 
-/* took p50 50 ms, ...; 3 failed: 2 with status 7, 1 with status 137 */
-static void write_outcomes(struct writer *writer, const struct outcomes *outcomes)
+/* service p50 50 ms, ...; 3 failed: 2 with status 7, 1 with status 137 */
+static void write_outcomes(struct writer *writer, const struct outcomes *outcomes, const weir_latency *latency)
 {
     const char *between = ": ";
-    put_quantiles(writer, "took", &outcomes->took);
+    put_times(writer, "response", &latency->response);
+    put_times(writer, "\nservice", &latency->service);
     write_text(writer, "; ");
     if (outcomes->failed == 0) write_text(writer, "none failed");
     if (outcomes->failed == 0) return;
@@ -107,6 +122,39 @@ static void write_outcomes(struct writer *writer, const struct outcomes *outcome
     }
 }
 
+/* part 2 of 5: together they are 100/s, as exactly as the clocks of their machines agree */
+static void write_whole(struct writer *writer, const struct record *record)
+{
+    const struct record_source *source = &record->source;
+    write_text(writer, "part ");
+    write_number(writer, source->part);
+    write_text(writer, " of ");
+    write_number(writer, source->parts);
+    write_text(writer, ": together they are ");
+    put_rate(writer, record->permits_per_ns * SECOND_NS * (double)source->parts, false, false);
+    write_text(writer, ", as exactly as the clocks of their machines agree");
+}
+
+/* engine: 500 permits of "load" in 21 requests; 2 lapsed; away for 1.2 s */
+static void write_engine(struct writer *writer, const struct record_engine *engine)
+{
+    write_text(writer, "engine: ");
+    write_grouped(writer, engine->permits);
+    write_text(writer, engine->permits == 1 ? " permit of \"" : " permits of \"");
+    write_text(writer, engine->key);
+    write_text(writer, "\" in ");
+    write_grouped(writer, engine->requests);
+    write_text(writer, engine->requests == 1 ? " request" : " requests");
+    if (engine->lapsed != 0) {
+        write_text(writer, "; ");
+        write_grouped(writer, engine->lapsed);
+        write_text(writer, " lapsed");
+    }
+    if (engine->away_ns == 0) return;
+    write_text(writer, "; away for ");
+    write_about(writer, engine->away_ns);
+}
+
 static struct saturation saturation_of(const struct record *record, const struct record_owed *owed,
                                        const struct outcomes *outcomes, double rate)
 {
@@ -115,12 +163,49 @@ static struct saturation saturation_of(const struct record *record, const struct
                                .missed = owed->missed,
                                .busy = outcomes != NULL ? outcomes->busy_max : 0,
                                .jobs = outcomes != NULL ? outcomes->jobs : 0,
+                               .jobs_max = outcomes != NULL ? outcomes->jobs_max : 0,
                                .in_bytes = record->in_bytes};
 }
 
-static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
-                       double rate, FILE *out)
+static void write_part(struct writer *writer, uint64_t count, const char *noun, const char *then, uint64_t ns)
 {
+    if (count == 0) return;
+    write_text(writer, "; ");
+    write_counted(writer, count, noun);
+    write_text(writer, then);
+    if (ns != 0) write_duration(writer, ns);
+}
+
+/* 2 min of the log; 1 gap cut by 30 s */
+static void write_log(struct writer *writer, const struct record_log *log)
+{
+    write_duration(writer, log->span_ns);
+    write_text(writer, " of the log");
+    write_part(writer, log->gaps, "gaps", " cut by ", log->cut_ns);
+    write_part(writer, log->backward, "lines", " out of order, by up to ", log->backward_max_ns);
+    write_part(writer, log->malformed, "malformed lines", " skipped", 0);
+}
+
+static void print_log(const struct record_log *log, FILE *out)
+{
+    char text[TEXT_SIZE];
+    struct writer writer = {text, sizeof text, 0};
+    write_log(&writer, log);
+    fprintf(out, "\n%s\n", text);
+}
+
+static void print_over(const struct record *record, FILE *out)
+{
+    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
+    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
+    if (record->at_random) fprintf(out, ", at random and so without a bound\n");
+    else fprintf(out, ", never over by more than %.0f%s\n", over, unit);
+}
+
+static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
+                       const weir_latency *latency, double rate, FILE *out)
+{
+    const weir_times late = record_times(&record->late);
     char text[TEXT_SIZE];
     struct writer writer = {text, sizeof text, 0};
     const struct saturation saturation = saturation_of(record, owed, outcomes, rate);
@@ -128,33 +213,37 @@ static void print_text(const struct record *record, const struct record_owed *ow
     fprintf(out, "%s in %.3f s, ", text, (double)(record->last_ns - record->first_ns) / SECOND_NS);
     writer.length = 0;
     record_write_saturation(&writer, &saturation);
-    put_quantiles(&writer, "\nlate", &record->late);
+    put_times(&writer, "\nlate", &late);
     write_text(&writer, "\nbehind ");
     write_about(&writer, owed->behind_ns);
     write_text(&writer, " now, ");
     write_about(&writer, record->behind_max_ns);
     fprintf(out, "%s at worst; ", text);
-    if (record->early == 0) fprintf(out, "never early, ");
-    else fprintf(out, "%llu early, ", (unsigned long long)record->early);
-    const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
-    const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
-    if (record->at_random) fprintf(out, "at random and so without a bound\n");
-    else fprintf(out, "never over by more than %.0f%s\n", over, unit);
+    if (record->early == 0) fprintf(out, "never early");
+    else fprintf(out, "%llu early", (unsigned long long)record->early);
+    if (record->by_stamps) print_log(&record->log, out);
+    else print_over(record, out);
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
-    if (outcomes == NULL) return;
+    if (outcomes != NULL) {
+        writer.length = 0;
+        write_outcomes(&writer, outcomes, latency);
+        fprintf(out, "%s\n", text);
+    }
+    if (record->source.parts <= 1 && record->source.engine.key == NULL) return;
     writer.length = 0;
-    write_outcomes(&writer, outcomes);
+    if (record->source.parts > 1) write_whole(&writer, record);
+    else write_engine(&writer, &record->source.engine);
     fprintf(out, "%s\n", text);
 }
 
-static void put_json_quantiles(struct json *json, const char *name, const struct histogram *histogram)
+void record_put_times(struct json *json, const char *name, const weir_times *times)
 {
     json_object(json, name);
-    json_number(json, "p50", histogram_quantile(histogram, 500));
-    json_number(json, "p90", histogram_quantile(histogram, 900));
-    json_number(json, "p99", histogram_quantile(histogram, 990));
-    json_number(json, "p999", histogram_quantile(histogram, 999));
-    json_number(json, "max", histogram->max);
+    json_number(json, "p50", times->p50_ns);
+    json_number(json, "p90", times->p90_ns);
+    json_number(json, "p99", times->p99_ns);
+    json_number(json, "p999", times->p999_ns);
+    json_number(json, "max", times->max_ns);
     json_end_object(json);
 }
 
@@ -180,10 +269,20 @@ static void put_bytes(struct json *json, const struct record *record, double rat
     json_number(json, "bytes", record->granted);
 }
 
-static void put_outcomes(struct json *json, const struct outcomes *outcomes)
+static void put_log(struct json *json, const struct record_log *log)
 {
-    json_number(json, "jobs", outcomes->jobs);
-    json_number(json, "busy_max", outcomes->busy_max);
+    json_object(json, "log");
+    json_number(json, "span_ns", log->span_ns);
+    json_number(json, "malformed", log->malformed);
+    json_number(json, "backward", log->backward);
+    json_number(json, "backward_max_ns", log->backward_max_ns);
+    json_number(json, "gaps_cut", log->gaps);
+    json_number(json, "cut_ns", log->cut_ns);
+    json_end_object(json);
+}
+
+void record_put_failed(struct json *json, const struct outcomes *outcomes)
+{
     json_number(json, "failed", outcomes->failed);
     json_object(json, "statuses");
     for (int status = 0; status < OUTCOMES_STATUSES; status++) {
@@ -192,12 +291,38 @@ static void put_outcomes(struct json *json, const struct outcomes *outcomes)
         if (outcomes->with[status] != 0) json_number(json, name, outcomes->with[status]);
     }
     json_end_object(json);
-    put_json_quantiles(json, "took_ns", &outcomes->took);
+}
+
+static void put_outcomes(struct json *json, const struct outcomes *outcomes, const weir_latency *latency)
+{
+    json_number(json, "jobs", outcomes->jobs);
+    if (outcomes->jobs_max != 0) json_number(json, "jobs_max", outcomes->jobs_max);
+    json_number(json, "busy_max", outcomes->busy_max);
+    record_put_failed(json, outcomes);
+    record_put_times(json, "response_ns", &latency->response);
+    record_put_times(json, "service_ns", &latency->service);
+}
+
+static void put_source(struct json *json, const struct record_source *source)
+{
+    if (source->parts != 0) {
+        json_number(json, "part", source->part);
+        json_number(json, "parts", source->parts);
+    }
+    if (source->engine.key == NULL) return;
+    json_object(json, "engine");
+    json_text(json, "key", source->engine.key);
+    json_number(json, "permits", source->engine.permits);
+    json_number(json, "requests", source->engine.requests);
+    json_number(json, "lapsed", source->engine.lapsed);
+    json_number(json, "away_ns", source->engine.away_ns);
+    json_end_object(json);
 }
 
 static void print_json(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
-                       double rate, FILE *file)
+                       const weir_latency *latency, double rate, FILE *file)
 {
+    const weir_times late = record_times(&record->late);
     struct json_file out;
     struct json *json = &out.json;
     json_file_open(&out, file);
@@ -209,30 +334,32 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "dropped", record->dropped);
     json_number(json, "missed", owed->missed);
     put_bytes(json, record, rate);
-    if (outcomes != NULL) put_outcomes(json, outcomes);
+    if (outcomes != NULL) put_outcomes(json, outcomes, latency);
     json_file_double(json, "elapsed_s", (double)(record->last_ns - record->first_ns) / SECOND_NS, 9);
-    put_json_quantiles(json, "late_ns", &record->late);
+    record_put_times(json, "late_ns", &late);
     json_object(json, "behind_ns");
     json_number(json, "now", owed->behind_ns);
     json_number(json, "max", record->behind_max_ns);
     json_end_object(json);
     json_number(json, "early", record->early);
+    if (record->by_stamps) put_log(json, &record->log);
     if (record->at_random) json_null(json, "over");
     else json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
+    put_source(json, &record->source);
     json_file_end(&out);
     json_file_flush(&out);
 }
 
-void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes, bool json,
-                  FILE *out)
+void record_print(struct record *record, const struct record_owed *owed, struct outcomes *outcomes,
+                  const weir_latency *latency, bool json, FILE *out)
 {
     host_lock(&record->mutex);
     if (outcomes != NULL) host_lock(&outcomes->mutex);
     record_behind(record, owed->behind_ns); /* not only when something was started, but also now */
     const double rate =
         record_rate(record->granted - record->owed, record->first_cost, record->first_ns, record->last_ns);
-    if (json) print_json(record, owed, outcomes, rate, out);
-    else print_text(record, owed, outcomes, rate, out);
+    if (json) print_json(record, owed, outcomes, latency, rate, out);
+    else print_text(record, owed, outcomes, latency, rate, out);
     if (outcomes != NULL) host_unlock(&outcomes->mutex);
     host_unlock(&record->mutex);
 }

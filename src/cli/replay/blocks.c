@@ -39,7 +39,7 @@ static void open_result(struct replay *replay)
 {
     const struct reader *reader = &replay->reader;
     replay->result.timestamps_are_ends =
-        replay->options.timestamps != TIMESTAMPS_START && !accesslog_has_durations(&reader->log);
+        replay->options.timestamps != TIMESTAMPS_START && !accesslog_has_durations(&reader->format.log);
 }
 
 /* The first request says what its stamps are worth. */

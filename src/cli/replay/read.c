@@ -11,7 +11,6 @@
 
 #include "cli/replay/work.h"
 #include "core/num.h"
-#include "format/log/directive.h"
 
 enum { COST_DIGITS_MAX = 19, REQUESTS_AT_FIRST = 1 << 10 };
 
@@ -34,7 +33,7 @@ static void malformed(struct reader *reader, struct block *block, size_t column,
 static bool want(struct reader *reader, struct block *block, const char *option, const char *name, int *field)
 {
     struct accesslog_problem problem;
-    *field = accesslog_want(&reader->log, name, &problem);
+    *field = accesslog_want(&reader->format.log, name, &problem);
     if (*field >= 0) return true;
     const bool hint = field != &reader->cost_field && reader->options->key == NULL;
     block->status = trouble("--%s %s: %s%s", option, name, problem.message,
@@ -42,41 +41,12 @@ static bool want(struct reader *reader, struct block *block, const char *option,
     return false;
 }
 
-/* The format as it was typed, or of a piece of nginx.conf what it says.  False: no memory. */
-static bool choose_format(struct reader *reader, const char **format)
-{
-    *format = reader->options->format;
-    if (*format == NULL) return true;
-    reader->format = malloc(strlen(*format) + 1);
-    if (reader->format != NULL && directive_read(*format, reader->format)) *format = reader->format;
-    return reader->format != NULL;
-}
-
-static int format_trouble(const struct replay_options *options, const struct accesslog_problem *problem)
-{
-    const char *format = options->format;
-    if (problem->of_time && options->time != NULL) return trouble("--time %s: %s", options->time, problem->message);
-    if (problem->of_time) return trouble("--format: %s; name the time field with --time", problem->message);
-    if (format == NULL || strchr(format, '$') == NULL || problem->column == 0) {
-        return trouble("--format: %s", problem->message);
-    }
-    return trouble("--format: column %zu: %s", problem->column, problem->message);
-}
-
 static bool open_log(struct reader *reader, struct block *block, const struct source_line *line)
 {
-    struct accesslog_problem problem;
     const struct replay_options *options = reader->options;
-    const char *format;
-    reader->first_line = malloc(line->size + 1);
-    if (reader->first_line == NULL || !choose_format(reader, &format)) {
-        block->no_memory = true;
-        return false;
-    }
-    memcpy(reader->first_line, line->bytes, line->size);
-    const struct slice first_line = {reader->first_line, line->size};
-    if (!accesslog_open_time(&reader->log, format, options->time, first_line, &problem)) {
-        block->status = format_trouble(options, &problem);
+    const struct log_asked asked = {options->format, options->time, "--time"};
+    if (!format_open(&reader->format, &asked, (struct slice){line->bytes, line->size})) {
+        block->status = STATUS_TROUBLE;
         return false;
     }
     for (int i = 0; i < reader->key.parts; i++) {
@@ -141,7 +111,7 @@ static bool add_request(struct reader *reader, struct block *block, const struct
     struct slice key;
     const bool starts = is_start(reader, entry);
     const uint64_t duration_ns = entry->has_duration && !starts ? entry->duration_ns : 0;
-    if (!key_of(&reader->key, &reader->log, entry, &key) || !make_room(block, key.size)) return false;
+    if (!key_of(&reader->key, &reader->format.log, entry, &key) || !make_room(block, key.size)) return false;
     if (key.size != 0) memcpy(block->keys + block->keys_used, key.bytes, key.size);
     if (block->count == 0) {
         block->resolution_ns = entry->resolution_ns;
@@ -163,7 +133,7 @@ static bool add_request(struct reader *reader, struct block *block, const struct
 static bool charge_request(struct reader *reader, const struct accesslog_entry *entry, uint64_t cost)
 {
     struct slice key;
-    if (!key_for_service(&reader->key, &reader->log, entry, &key)) return false;
+    if (!key_for_service(&reader->key, &reader->format.log, entry, &key)) return false;
     charge_put(reader->charge, key, cost);
     return true;
 }
@@ -178,10 +148,10 @@ static void read_line(struct reader *reader, struct block *block, const struct s
     if (!reader->log_open && !open_log(reader, block, line)) return;
     if (reader->opened != reader->source.opened) {
         reader->opened = reader->source.opened;
-        if (accesslog_is_header(&reader->log, text)) return;
+        if (accesslog_is_header(&reader->format.log, text)) return;
     }
     if (line->too_long) malformed(reader, block, 0, "a line of more than 1 MiB");
-    else if (!accesslog_read(&reader->log, text, &entry, &problem)) {
+    else if (!accesslog_read(&reader->format.log, text, &entry, &problem)) {
         malformed(reader, block, problem.column, problem.message);
     } else if (reader->options->cost != NULL && !read_cost(entry.field[reader->cost_field], &cost)) {
         const size_t column = (size_t)(entry.field[reader->cost_field].bytes - line->bytes) + 1;

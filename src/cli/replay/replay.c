@@ -381,8 +381,7 @@ static void close_parts(struct replay *replay)
     source_close(&replay->reader.source);
     free(replay->batch.entry);
     free(replay->candidate);
-    free(replay->reader.first_line);
-    free(replay->reader.format);
+    format_close(&replay->reader.format);
     free(replay->names);
     free(replay);
 }
@@ -440,19 +439,19 @@ static int unreadable(const struct replay *replay)
     static const char *const guessed[] = {
         [ACCESSLOG_PATTERN] = "combined", [ACCESSLOG_JSON] = "json", [ACCESSLOG_CSV] = "csv"};
     const char *format = replay->options.format;
-    const bool other_time = replay->reader.log.kind != ACCESSLOG_PATTERN && replay->options.time == NULL;
+    const bool other_time = replay->reader.format.log.kind != ACCESSLOG_PATTERN && replay->options.time == NULL;
     const bool named = format != NULL && strchr(format, '$') == NULL;
     if (other_time) {
         return trouble("replay: no line of %llu could be read as %s; if the time field has another name, give it "
                        "with --time FIELD",
-                       (unsigned long long)replay->result.malformed, guessed[replay->reader.log.kind]);
+                       (unsigned long long)replay->result.malformed, guessed[replay->reader.format.log.kind]);
     }
     return trouble("replay: no line of %llu could be read as %s; give the format as in nginx's log_format, "
                    "for example --format '$remote_addr [$time_local] $request_time'",
                    (unsigned long long)replay->result.malformed,
                    named            ? format
                    : format != NULL ? "--format says"
-                                    : guessed[replay->reader.log.kind]);
+                                    : guessed[replay->reader.format.log.kind]);
 }
 
 static int report(struct replay *replay)
@@ -500,7 +499,8 @@ const struct command *replay_command(void)
     static const struct command replay_row = {
         .name = "replay",
         .synopsis = "LIMIT [--or LIMIT]... [OPTION]... [LOG]...",
-        .summary = "show what limits would have done to the traffic of an access log",
+        .summary =
+            "judge limits by an access log; it sends nothing (weir pace --at sends requests at the times in a log)",
         .details = "  weir replay '10/s burst=20' --or '5/s burst=10' access.log\n"
                    "  weir replay 100/min --key remote_addr/24/48 access.log.1.gz access.log\n"
                    "  weir replay '10r/s burst=20 nodelay' --format '$remote_addr $msec $request_time' access.log\n"

@@ -13,6 +13,7 @@
 #include "cli/common/arguments.h"
 #include "cli/common/json_file.h"
 #include "cli/common/rows.h"
+#include "cli/log/format.h"
 #include "cli/replay/candidate.h"
 #include "cli/replay/charge.h"
 #include "cli/replay/fleet/fleet.h"
@@ -21,7 +22,6 @@
 #include "cli/replay/log/order.h"
 #include "cli/replay/log/source.h"
 #include "cli/replay/replay.h"
-#include "format/log/accesslog.h"
 
 enum { REPLAY_SECOND_NS = 1000000000, REPLAY_STEP_AT_FIRST_NS = REPLAY_SECOND_NS / 8, REPLAY_SHOWN_MAX = 3 };
 
@@ -80,9 +80,7 @@ struct reader {
     const struct replay_options *options;
     struct source source;
     bool lines_left; /* of what the source has read */
-    struct accesslog log;
-    char *first_line; /* the log's format may refer to it, */
-    char *format;     /* and to this */
+    struct log_format format;
     bool log_open;
     uint64_t opened; /* of the source, when the last line was read */
     int cost_field;

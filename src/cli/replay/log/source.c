@@ -19,23 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/replay/log/unpack.h"
-
 enum {
     PIECE = 1 << 18,
     BUFFER = SOURCE_LINE_MAX + 2 * PIECE,
-    PACKED = 1 << 16,
     LOOK_EVERY_MS = 100, /* also where a change is not told, as by a file server */
     GATHER_MS = 5,       /* a busy log is not read line by line */
     EVENTS = 1 << 12,
     STANDARD_INPUT = 0
-};
-
-struct unpacking {
-    struct unpack unpack;
-    bool full; /* there was no room for all that the last bytes become */
-    size_t at, size;
-    unsigned char packed[PACKED];
 };
 
 bool source_open(struct source *source, char *const *path, int path_count, bool follow, int stop_fd)
@@ -57,17 +47,10 @@ bool source_open(struct source *source, char *const *path, int path_count, bool 
     return source->buffer != NULL;
 }
 
-static void end_unpacking(struct source *source)
-{
-    if (source->unpacking == NULL) return;
-    unpack_close(&source->unpacking->unpack);
-    free(source->unpacking);
-    source->unpacking = NULL;
-}
-
 static void leave(struct source *source)
 {
-    end_unpacking(source);
+    packed_close(source->packed);
+    source->packed = NULL;
     if (source->fd > STANDARD_INPUT) close(source->fd);
     source->fd = -1;
     source->begin = source->filled = 0;
@@ -83,11 +66,17 @@ void source_close(struct source *source)
     source->change_fd = -1;
 }
 
+/* What is wrong is in message. */
+static enum source_state ended(struct source *source)
+{
+    source->ended = true; /* what lies in the buffer is still given out */
+    return SOURCE_FAILED;
+}
+
 static enum source_state failed(struct source *source, const char *why)
 {
     snprintf(source->message, sizeof source->message, "%s", why);
-    source->ended = true; /* what lies in the buffer is still given out */
-    return SOURCE_FAILED;
+    return ended(source);
 }
 
 /* ---- opening ---- */
@@ -154,28 +143,15 @@ static ssize_t read_some(struct source *source, void *into, size_t size)
 
 static enum source_state begin_unpacking(struct source *source, const struct unpack_format *format)
 {
-    if (format->codec == NULL) {
-        snprintf(source->message, sizeof source->message, "this is %s, which %s%s; instead: %s LOG | weir replay LIMIT",
-                 format->name,
-                 format->library != NULL ? "this build of weir cannot read for want of " : "weir cannot read",
-                 format->library != NULL ? format->library : "", format->command);
-        source->filled = 0;
-        source->ended = true;
-        return SOURCE_FAILED;
-    }
-    source->unpacking = calloc(1, sizeof *source->unpacking);
-    if (source->unpacking == NULL) return failed(source, "no memory");
-    source->unpacking->unpack.format = format;
-    memcpy(source->unpacking->packed, source->buffer, source->filled);
-    source->unpacking->size = source->filled;
+    source->packed = packed_open(format, source->buffer, source->filled, "| weir replay LIMIT", source->message);
     source->filled = 0;
-    return SOURCE_READY;
+    return source->packed != NULL ? SOURCE_READY : ended(source);
 }
 
 /* The first bytes of a log say what it is.  Small ones may come one by one. */
 static enum source_state read_first(struct source *source)
 {
-    const ssize_t got = read_some(source, source->buffer + source->filled, PACKED - source->filled);
+    const ssize_t got = read_some(source, source->buffer + source->filled, PACKED_SIZE - source->filled);
     if (got < 0) return failed(source, strerror(errno));
     source->filled += (size_t)got;
     if (got == 0) source->ended = !grows_on(source);
@@ -185,50 +161,20 @@ static enum source_state read_first(struct source *source)
     return format != NULL ? begin_unpacking(source, format) : SOURCE_READY;
 }
 
-static enum source_state wrong(struct source *source, const char *before, const char *after)
-{
-    const char *name = source->unpacking->unpack.format->name;
-    snprintf(source->message, sizeof source->message, "%s %s data%s", before, name, after);
-    source->ended = true;
-    return SOURCE_FAILED;
-}
-
-static enum source_state too_large(struct source *source)
-{
-    char words[SOURCE_MESSAGE_SIZE / 2];
-    snprintf(words, sizeof words, " needs more than %d MiB to unpack", UNPACK_MEMORY_MIB);
-    return wrong(source, "the", words);
-}
-
-static enum source_state unpack_some(struct source *source)
-{
-    struct unpacking *unpacking = source->unpacking;
-    struct unpack_bytes bytes = {unpacking->packed + unpacking->at, unpacking->size - unpacking->at,
-                                 (unsigned char *)source->buffer + source->filled, PIECE};
-    const enum unpack_state state = unpack_step(&unpacking->unpack, &bytes);
-    unpacking->at = unpacking->size - bytes.in_size;
-    unpacking->full = bytes.out_size == 0;
-    source->filled += PIECE - bytes.out_size;
-    if (state == UNPACK_MORE) return SOURCE_READY;
-    if (state == UNPACK_NO_MEMORY) return failed(source, "no memory");
-    if (state == UNPACK_TOO_LARGE) return too_large(source);
-    return unpacking->unpack.stream == NULL ? wrong(source, "trailing garbage after the", "")
-                                            : wrong(source, "the", " is damaged");
-}
-
 static enum source_state unpack(struct source *source)
 {
-    struct unpacking *unpacking = source->unpacking;
-    if (unpacking->at == unpacking->size && !unpacking->full) {
-        const ssize_t got = read_some(source, unpacking->packed, PACKED);
+    struct packed *packed = source->packed;
+    size_t written;
+    if (packed_wants(packed)) {
+        const ssize_t got = read_some(source, packed->bytes, sizeof packed->bytes);
         if (got < 0) return failed(source, strerror(errno));
-        if (got == 0 && unpacking->unpack.stream != NULL) return wrong(source, "the", " is truncated");
+        if (!packed_given(packed, (size_t)got, source->message)) return ended(source);
         if (got == 0) source->ended = true;
         if (got == 0) return SOURCE_READY;
-        unpacking->at = 0;
-        unpacking->size = (size_t)got;
     }
-    return unpack_some(source);
+    const bool fine = packed_unpack(packed, source->buffer + source->filled, PIECE, &written, source->message);
+    source->filled += written;
+    return fine ? SOURCE_READY : ended(source);
 }
 
 static enum source_state read_plain(struct source *source)
@@ -287,7 +233,7 @@ static enum source_state read_more(struct source *source)
 {
     const uint64_t before = source->bytes_read;
     make_room(source);
-    if (source->unpacking != NULL) return unpack(source);
+    if (source->packed != NULL) return unpack(source);
     const enum source_state state = source->known ? read_plain(source) : read_first(source);
     const bool grows = state == SOURCE_READY && source->bytes_read == before && !source->ended;
     return grows ? wait_for_growth(source) : state;
@@ -308,7 +254,7 @@ enum source_state source_read(struct source *source)
 /* The place of the line that was given last is known where it was not unpacked; what is packed does not grow. */
 static bool is_gained(const struct source *source)
 {
-    return source->unpacking == NULL && source->read_here - (source->filled - source->begin) > source->old_here;
+    return source->packed == NULL && source->read_here - (source->filled - source->begin) > source->old_here;
 }
 
 /* The end of a line that was too long is not another line. */

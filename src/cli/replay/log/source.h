@@ -10,7 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SOURCE_LINE_MAX = 1 << 20, SOURCE_MESSAGE_SIZE = 160 };
+#include "cli/log/packed.h"
+
+enum { SOURCE_LINE_MAX = 1 << 20, SOURCE_MESSAGE_SIZE = PACKED_MESSAGE_SIZE };
 
 enum source_state {
     SOURCE_READY,   /* lines may be there */
@@ -19,8 +21,6 @@ enum source_state {
     SOURCE_FAILED,  /* a log could not be read to its end: see message; the next call goes on with the next one */
     SOURCE_END
 };
-
-struct unpacking;
 
 /*  buffer |......|line\nline\nli........|
                    ^begin       ^filled           all before begin is done with */
@@ -48,10 +48,10 @@ struct source {
 
     char *buffer;
     size_t begin, filled;
-    bool known;    /* whether this log is compressed: its first bytes are read */
-    bool ended;    /* nothing more comes from this log */
-    bool skipping; /* inside a line that is too long */
-    struct unpacking *unpacking;
+    bool known;            /* whether this log is compressed: its first bytes are read */
+    bool ended;            /* nothing more comes from this log */
+    bool skipping;         /* inside a line that is too long */
+    struct packed *packed; /* NULL: it is plain */
 
     uint64_t bytes_read, bytes_total; /* as on disk; of the total, what is known */
     char message[SOURCE_MESSAGE_SIZE];

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/replay/log/unpack.h"
+#include "cli/log/unpack.h"
 #include "core/num.h"
 
 static void *open_bzip2(void)

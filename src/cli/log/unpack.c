@@ -4,7 +4,7 @@
    Tools that append to a compressed log write another member; tapes and block devices fill up with zeros.
 
    Whatever the bytes are, an answer. */
-#include "cli/replay/log/unpack.h"
+#include "cli/log/unpack.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "cli/replay/log/unpack.h"
+#include "cli/log/unpack.h"
 
 static void *open_zstd(void)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/replay/log/unpack.h"
+#include "cli/log/unpack.h"
 
 static void *open_xz(void)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "cli/replay/log/unpack.h"
+#include "cli/log/unpack.h"
 #include "core/num.h"
 
 enum { GZIP_WINDOW = 15 + 16 /* as zlib says: the largest window, and a header of gzip */ };
