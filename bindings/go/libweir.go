@@ -3,8 +3,8 @@
 // Package libweir is a rate limiter: may this operation start now, and if not, when?
 //
 // [Limiter] has the methods of golang.org/x/time/rate. [Table] has a limit for each key, in memory that several
-// processes share. Both are covers of weir, a library in C, whose manual pages say more; weir-limit(7) says how the
-// text of a limit is written.
+// processes share. [Pacer] is for load tests. They are covers of weir, a library in C, whose manual pages say more;
+// weir-limit(7) says how the text of a limit is written.
 package libweir
 
 //go:generate ../../tools/amalgamation .
@@ -78,12 +78,20 @@ func (p *Plan) raw() *C.weir_plan {
 	return &p.plan
 }
 
-// Parse parses the text of a limit; see weir-limit(7).
-func Parse(limits string) (*Plan, error) {
+// textForC is for the caller to free.
+func textForC(limits string) (*C.char, error) {
 	if at := strings.IndexByte(limits, 0); at >= 0 {
 		return nil, &Error{Invalid, at + 1, "a NUL byte in a limit"}
 	}
-	text := C.CString(limits)
+	return C.CString(limits), nil
+}
+
+// Parse parses the text of a limit; see weir-limit(7).
+func Parse(limits string) (*Plan, error) {
+	text, err := textForC(limits)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(text))
 	plan := &Plan{parsed: true}
 	var e C.weir_error

@@ -53,7 +53,9 @@ func TestPlan(t *testing.T) {
 // What Go's types cannot rule out is a panic, not a crash in C, and no permission.
 func TestMisuse(t *testing.T) {
 	plan, open, closed := MustParse("10/s"), newTable(t, TableOptions{Keys: 10}), newTable(t, TableOptions{Keys: 10})
+	pacer := newPacer(t, "10/s")
 	closed.Close()
+	pacer.Close()
 	for what, call := range map[string]func(){
 		"nil plan":    func() { open.Take(nil, "key", 1) },
 		"zero plan":   func() { open.Take(new(Plan), "key", 1) },
@@ -67,6 +69,7 @@ func TestMisuse(t *testing.T) {
 		"fits":        func() { closed.Fits(plan) },
 		"grow":        func() { closed.Grow(20) },
 		"stats":       func() { closed.Stats() },
+		"latency":     func() { pacer.Latency() },
 	} {
 		func() {
 			defer func() {
@@ -191,6 +194,112 @@ func TestTableWait(t *testing.T) {
 	}
 	if retry := table.Peek(slow, "slow", 1).Retry(); retry > time.Hour {
 		t.Error("not given back:", retry)
+	}
+}
+
+func newPacer(t *testing.T, limits string) *Pacer {
+	t.Helper()
+	pacer, err := NewPacer(limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pacer.Close() })
+	return pacer
+}
+
+func TestPacer(t *testing.T) {
+	pacer := newPacer(t, "1000/s")
+	first, err := pacer.StartN(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	late, err := pacer.StartN(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for nth := range uint64(3) {
+		if after := pacer.Due(&late, nth+1).Sub(pacer.Due(&first, 1)); after != time.Duration(nth+1)*ms {
+			t.Error(nth, after)
+		}
+	}
+	if since := time.Since(pacer.Due(&late, 1)); since < 19*time.Millisecond || since > time.Hour {
+		t.Error(since)
+	}
+	pacer.Done(&late)
+	due := pacer.Due(&late, 3)
+	pacer.DoneAt(due, due.Add(2*ms), due.Add(time.Minute))
+	latency := pacer.Latency()
+	if service := latency.Service; service.Count != 2 || service.Max != time.Minute-2*ms {
+		t.Errorf("%+v", service)
+	}
+	if response := latency.Response; response.Count != 2 || response.Min < 19*ms || response.Max != time.Minute {
+		t.Errorf("%+v", response)
+	}
+	buckets := pacer.LatencyBuckets(Response)
+	if last := buckets[1]; len(buckets) != 2 || last.Count != 1 || last.Most.Round(time.Second) != time.Minute {
+		t.Error(buckets)
+	}
+}
+
+func TestPacerRecords(t *testing.T) {
+	pacer := newPacer(t, "2000/s")
+	var group sync.WaitGroup
+	for range 2000 {
+		done, err := pacer.Start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			defer done()
+		}()
+	}
+	group.Wait()
+	latency := pacer.Latency()
+	if latency.Response.Count != 2000 || latency.Service.Count != 2000 || latency.Response.Min > latency.Response.Max {
+		t.Errorf("%+v", latency)
+	}
+	for i := range 3000 {
+		at := time.Now()
+		pacer.DoneAt(at, at, at.Add(time.Millisecond<<(i/200)+time.Duration(i%200)*(time.Millisecond<<(i/200))/200))
+	}
+	count := uint64(0)
+	buckets := pacer.LatencyBuckets(Service)
+	for _, bucket := range buckets {
+		count += bucket.Count
+	}
+	if count != 5000 || len(buckets) <= 1024 {
+		t.Error(count, len(buckets))
+	}
+}
+
+func TestPacerIsGivenUp(t *testing.T) {
+	pacer := newPacer(t, "1/h")
+	if _, err := pacer.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if done, err := pacer.Start(ctx); err != ErrLimited {
+		t.Error(err)
+	} else {
+		done()
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, cancel)
+	if done, err := pacer.Start(ctx); err != context.Canceled {
+		t.Error(err)
+	} else {
+		done()
+	}
+	if latency := pacer.Latency(); latency.Response.Count != 0 {
+		t.Errorf("%+v", latency)
+	}
+	var e *Error
+	if _, err := NewPacer("10/fortnight"); !errors.As(err, &e) || e.Column != 4 {
+		t.Error(err)
 	}
 }
 

@@ -119,24 +119,31 @@ var ErrLimited = errors.New("libweir: the limit does not allow it in time")
 // Wait blocks until the operation may start. It returns at once with ErrLimited if that is after the deadline of the
 // context, and with the context's error, giving the permits back, if that ends first.
 func (t *Table) Wait(ctx context.Context, plan *Plan, key string, cost uint64) error {
+	_, err := waitFor(ctx,
+		func(delayMax time.Duration) Decision { return t.Reserve(plan, key, cost, delayMax) },
+		func(d *Decision) { t.Cancel(plan, key, d) })
+	return err
+}
+
+func waitFor(ctx context.Context, reserve func(time.Duration) Decision, cancel func(*Decision)) (d Decision, _ error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return d, err
 	}
-	d := t.Reserve(plan, key, cost, timeLeft(ctx, time.Now()))
+	d = reserve(timeLeft(ctx, time.Now()))
 	if !d.Allowed() {
-		return ErrLimited
+		return d, ErrLimited
 	}
 	if d.delayNs == 0 {
-		return nil
+		return d, nil
 	}
 	timer := time.NewTimer(d.Delay())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return d, nil
 	case <-ctx.Done():
-		t.Cancel(plan, key, &d)
-		return ctx.Err()
+		cancel(&d)
+		return Decision{}, ctx.Err()
 	}
 }
 

@@ -76,6 +76,11 @@ class Decision {
         return this.#page.words[this.#at + 1];
     }
 
+    // When the limit had scheduled it, where it has a schedule (use: 'pace').
+    get dueNs() {
+        return (this.allowed && this.#page.words[this.#at + 3]) || this.startNs;
+    }
+
     get delayNs() {
         return this.#page.words[this.#at + 2];
     }

@@ -12,6 +12,8 @@ export class Decision {
     /** The index of the limit that refused, that set the start, or else that has the least remaining. */
     readonly limit: number;
     readonly startNs: bigint;
+    /** When the limit had scheduled it, of a limiter that paces; else startNs. */
+    readonly dueNs: bigint;
     /** Of a reservation: from the call to its start. */
     readonly delayMs: number;
     readonly delayNs: bigint;
@@ -51,6 +53,18 @@ export interface WaitOptions extends ReserveOptions {
     signal?: AbortSignal;
 }
 
+export interface Times {
+    /** Operations. */
+    count: number;
+    totalMs: number;
+    minMs: number;
+    p50Ms: number;
+    p90Ms: number;
+    p99Ms: number;
+    p999Ms: number;
+    maxMs: number;
+}
+
 /** manual, in tests, is 0 until setTime; coarse and ticker are cheaper than system, some ms behind. */
 export type Clock = 'system' | 'coarse' | 'ticker' | 'manual' | 'tsc';
 
@@ -69,6 +83,18 @@ export class Limiter {
     cancel(decision: Decision): void;
     wait(cost?: number, options?: WaitOptions): Promise<Decision>;
     setLimit(limit: string, options?: {carry?: 'keep' | 'scale' | 'reset'}): void;
+    /** When the nth permit of a decision was due, from 1. */
+    dueNs(decision: Decision, nth?: number): bigint;
+    /** Its operation has ended: records how long it took. */
+    done(decision: Decision): void;
+    /** The same in times that you know better. */
+    doneAt(dueNs: bigint | number, startNs: bigint | number, endNs: bigint | number): void;
+    /** Runs the work at its start, and records its end, also when it fails. */
+    operation<T>(work: (decision: Decision) => T, cost?: number, options?: WaitOptions): Promise<Awaited<T>>;
+    /** What is recorded: response times, from due on, and service times, from start on. */
+    latency(): {response: Times; service: Times};
+    /** All of it, as recordValueWithCount of HdrHistogram takes it. */
+    latencyBuckets(measure?: 'response' | 'service'): {mostNs: bigint; count: number}[];
     /** Of a manual clock; waiters are not woken. */
     setTime(nowNs: bigint | number): void;
     close(): void;
@@ -119,10 +145,11 @@ export class Table {
 /** RateLimit-Policy, RateLimit and, of a refusal, Retry-After. */
 export function headers(decision: Decision): Record<string, string>;
 
-/** Each item when it is due, on a schedule that makes up for lost time. */
+/** Each item when it is due, on a schedule that makes up for lost time.  A Limiter of yours records how long the loop
+ *  has each. */
 export function pace<T>(
     items: Iterable<T> | AsyncIterable<T>,
-    limit: string,
+    limit: string | Limiter,
     options?: {signal?: AbortSignal},
 ): AsyncGenerator<T, void, undefined>;
 

@@ -89,6 +89,12 @@ async function waitFor(reserve, cancel, options) {
 
 // ---- limiters ----
 
+// The words of a weir_times.
+function timesOf([count, ...ns]) {
+    const [totalMs, minMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs] = ns.map((each) => Number(each) / 1e6);
+    return {count: Number(count), totalMs, minMs, p50Ms, p90Ms, p99Ms, p999Ms, maxMs};
+}
+
 const CLOCKS = ['system', 'coarse', 'ticker', 'manual', 'tsc'];
 
 class Limiter {
@@ -177,6 +183,47 @@ class Limiter {
         const carry = oneOf(options.carry ?? 'keep', ['keep', 'scale', 'reset'], 'carry');
         native.limiterSetLimit(this.#handle, limit, carry);
         if (limit !== 'pause') this.#remember(limit);
+    }
+
+    // When the nth permit of a decision was due.
+    dueNs(decision, nth = 1) {
+        checkDecision(decision);
+        checkWhole(nth, 1, 'nth');
+        return native.limiterDue(this.#handle, rawOf(decision), nth);
+    }
+
+    // Its operation has ended: records how long it took.
+    done(decision) {
+        checkDecision(decision);
+        native.limiterDone(this.#handle, rawOf(decision));
+    }
+
+    // The same in times that you know better.
+    doneAt(dueNs, startNs, endNs) {
+        native.limiterDoneAt(this.#handle, timeNs(dueNs), timeNs(startNs), timeNs(endNs));
+    }
+
+    // Runs the work at its start, and records its end, also when it fails.
+    async operation(work, cost = 1, options = {}) {
+        if (typeof work !== 'function') throw new TypeError(`expected work: a function, not ${inspect(work)}`);
+        const decision = await this.wait(cost, options);
+        try {
+            return await work(decision);
+        } finally {
+            this.done(decision);
+        }
+    }
+
+    latency() {
+        const words = native.limiterLatency(this.#handle);
+        return {response: timesOf(words.subarray(0, 8)), service: timesOf(words.subarray(8))};
+    }
+
+    // Pairs of the longest time in a bucket and how many are in it.
+    latencyBuckets(measure = 'response') {
+        const words = native.limiterBuckets(this.#handle, oneOf(measure, ['response', 'service'], 'measure'));
+        const bucket = (_, i) => ({mostNs: words[2 * i], count: Number(words[2 * i + 1])});
+        return Array.from({length: words.length / 2}, bucket);
     }
 
     setTime(nowNs) {
@@ -282,17 +329,19 @@ class Table {
     }
 }
 
-// Each item when its turn has come, on a schedule that makes up for lost time.
+// Each item when its turn has come, on a schedule that makes up for lost time.  A Limiter of yours records how long the
+// loop has each.
 async function* pace(items, limit, options = {}) {
     checkOptions(options, 'signal');
-    const limiter = new Limiter(limit, {use: 'pace'});
+    const limiter = limit instanceof Limiter ? limit : new Limiter(limit, {use: 'pace'});
     try {
         for await (const item of items) {
-            await limiter.wait(1, options);
+            const decision = await limiter.wait(1, options);
             yield item;
+            limiter.done(decision);
         }
     } finally {
-        limiter.close();
+        if (limiter !== limit) limiter.close();
     }
 }
 

@@ -321,6 +321,71 @@ static napi_value limiter_set_time(napi_env env, napi_callback_info info)
     return NULL;
 }
 
+/* (limiter, decision, nth) */
+static napi_value limiter_due(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    const weir_decision *decision = decision_of(&call, 1);
+    if (limiter == NULL || decision == NULL) return NULL;
+    return bigint(env, weir_due(limiter, decision, whole(&call, 2)).ns);
+}
+
+/* (limiter, decision) */
+static napi_value limiter_done(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    const weir_decision *decision = decision_of(&call, 1);
+    if (limiter != NULL && decision != NULL) weir_done(limiter, decision);
+    return NULL;
+}
+
+/* (limiter, due, start, now) */
+static napi_value limiter_done_at(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter != NULL)
+        weir_done_at(limiter, (weir_instant){big(&call, 1)}, (weir_instant){big(&call, 2)},
+                     (weir_instant){big(&call, 3)});
+    return NULL;
+}
+
+/* 64-bit words for what a function of weir fills; NULL: no memory, which has been thrown. */
+static napi_value words(napi_env env, size_t count, void **bytes)
+{
+    napi_value buffer, result = NULL;
+    if (napi_create_arraybuffer(env, count * sizeof(uint64_t), bytes, &buffer) != napi_ok) return NULL;
+    napi_create_typedarray(env, napi_biguint64_array, count, buffer, 0, &result);
+    return result;
+}
+
+/* The words of a weir_latency. */
+static napi_value limiter_latency(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    void *bytes;
+    napi_value result = limiter == NULL ? NULL : words(env, sizeof(weir_latency) / sizeof(uint64_t), &bytes);
+    if (result != NULL) weir_read_latency(limiter, bytes, sizeof(weir_latency));
+    return result;
+}
+
+/* (limiter, measure): the words of its buckets. */
+static napi_value limiter_buckets(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter == NULL) return NULL;
+    const weir_measure measure = (weir_measure)whole(&call, 1);
+    const size_t count = weir_read_buckets(limiter, measure, NULL, 0);
+    void *bytes;
+    napi_value result = words(env, count * sizeof(weir_bucket) / sizeof(uint64_t), &bytes);
+    if (result != NULL) weir_read_buckets(limiter, measure, bytes, count); /* as many: no other thread has it */
+    return result;
+}
+
 /* ---- tables ---- */
 
 struct table {
@@ -507,6 +572,11 @@ static napi_value init(napi_env env, napi_value exports)
         {"limiterFullNs", limiter_full_ns},
         {"limiterSetLimit", limiter_set_limit},
         {"limiterSetTime", limiter_set_time},
+        {"limiterDue", limiter_due},
+        {"limiterDone", limiter_done},
+        {"limiterDoneAt", limiter_done_at},
+        {"limiterLatency", limiter_latency},
+        {"limiterBuckets", limiter_buckets},
         {"tableOpen", table_open},
         {"tableClose", table_close},
         {"tableFits", table_fits},

@@ -196,6 +196,49 @@ test('pace', async () => {
     assert.deepEqual(seen, ['a', 'b', 'c']);
 });
 
+test('when operations were due, and how long they took', () => {
+    const limiter = new Limiter('1000/s', {use: 'pace', clock: 'manual'});
+    const ms = 1_000_000n;
+    limiter.setTime(second);
+    assert.equal(limiter.take().dueNs, second);
+    limiter.setTime(second + 5n * ms);
+    const late = limiter.take(3);
+    assert.equal(late.startNs - late.dueNs, 4n * ms);
+    assert.deepEqual([1, 2, 3].map((nth) => limiter.dueNs(late, nth) - late.dueNs), [0n, ms, 2n * ms]);
+    limiter.setTime(second + 7n * ms);
+    limiter.done(late);
+    limiter.doneAt(limiter.dueNs(late, 3), late.startNs, second + 8n * ms);
+    const {response, service} = limiter.latency();
+    assert.deepEqual([response.count, response.maxMs, service.minMs, service.totalMs], [2, 6, 2, 5]);
+    const buckets = limiter.latencyBuckets('service');
+    assert.deepEqual(buckets.map(({count}) => count), [1, 1]);
+    assert.ok(buckets[0].mostNs >= 2n * ms && buckets[0].mostNs < 2_002_000n);
+    assert.equal(limiter.latencyBuckets().length, 2);
+    assert.throws(() => limiter.latencyBuckets('wait'), /response, service/);
+    assert.throws(() => limiter.dueNs(late, 0), /nth/);
+    assert.throws(() => limiter.done({}), /expected a decision/);
+});
+
+test('operations, and items of a pace, are recorded', async () => {
+    const limiter = new Limiter('1000/s', {use: 'pace'});
+    const early = await limiter.operation(async ({startNs}) => nowNs() < startNs);
+    assert.equal(early, false);
+    const failing = limiter.operation(async () => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        throw new Error('of the work');
+    });
+    await assert.rejects(failing, /of the work/);
+    for await (const item of pace([1, 2, 3], limiter)) assert.ok(item);
+    await assert.rejects(limiter.operation(fetch('data:,')), /expected work: a function, not Promise/);
+    const {response, service} = limiter.latency();
+    assert.equal(response.count, 5);
+    assert.ok(service.maxMs >= 19 && response.maxMs >= 19);
+    const hourly = new Limiter('1/h');
+    hourly.take();
+    await assert.rejects(hourly.operation(() => assert.fail(), 1, {maxMs: 0}), Refused);
+    assert.equal(hourly.latency().response.count, 0, 'what was refused has not run');
+});
+
 test('a table: keys, bytes, long keys, forget', () => {
     const table = new Table({keys: 100});
     const long = 'x'.repeat(5000);

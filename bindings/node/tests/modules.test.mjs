@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The package by import and by require: the same objects, whichever way; and the README's first example.
+// The package by import and by require: the same objects, whichever way; and the README's examples that are whole.
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {readFileSync, rmSync, writeFileSync} from 'node:fs';
@@ -44,8 +44,9 @@ test('the inside of the package is not there', () => {
         assert.throws(() => import.meta.resolve(`libweir/${name}`), {code: 'ERR_PACKAGE_PATH_NOT_EXPORTED'});
 });
 
-test("the README's first example", () => {
+test("the README's first example, and that of load tests", () => {
     const readme = readFileSync(process.env.README, 'utf8');
     rmSync('/tmp/readme.weir', {force: true});
     assert.equal(run('readme.mjs', /```js\n(.*?)```/s.exec(readme)[1]), 'now\n');
+    assert.equal(run('load.mjs', /## Load tests\n\n```js\n(.*?)```/s.exec(readme)[1]), '10 operations\n');
 });

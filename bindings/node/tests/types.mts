@@ -14,8 +14,11 @@ const ns: bigint = decision.retryNs;
 const table = new Table({path: '/tmp/x', keys: 10});
 table.take('1/s', new Uint8Array(2)).allowed satisfies boolean;
 for await (const item of pace([1, 2], '1/s')) item satisfies number;
+for await (const item of pace([1, 2], limiter)) item satisfies number;
+const status: Promise<number> = limiter.operation(async ({dueNs}) => Number(dueNs));
+limiter.latency().response.p99Ms satisfies number;
 rateLimit({windowMs: 1000, limit: 1, store: new WeirStore({path: '/tmp/y'})});
 fastify().addHook('onRequest', limit('1/s', table));
 // @ts-expect-error a cost is a number
 limiter.take('1');
-export {told, waited, ns};
+export {told, waited, ns, status};

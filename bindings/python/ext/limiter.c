@@ -5,6 +5,7 @@
 static const char *const use_names[] = {"admit", "pace", NULL};
 static const char *const clock_names[] = {"system", "coarse", "ticker", "manual", "tsc", NULL};
 static const char *const carry_names[] = {"keep", "scale", "reset", NULL};
+static const char *const measure_names[] = {"response", "service", NULL};
 
 static PyObject *limiter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -183,6 +184,82 @@ static PyObject *limiter_stats(PyObject *object, PyObject *unused)
     return binding_counters(&stats, counters);
 }
 
+/* ---- when operations were due, and how long they took ---- */
+
+static PyObject *limiter_due_ns(FAST)
+{
+    static const char *const names[] = {"decision", "nth", NULL};
+    PyObject *given[2] = {NULL};
+    struct limiter *self = (struct limiter *)object;
+    const weir_decision *decision;
+    uint64_t nth = 1;
+    if (!binding_arguments(args, count, kwnames, names, 1, given)) return NULL;
+    if (given[1] != NULL && !binding_u64("nth", given[1], &nth)) return NULL;
+    if ((decision = binding_decision(self->state, given[0], self)) == NULL) return NULL;
+    return PyLong_FromUnsignedLongLong(weir_due(self->limiter, decision, nth).ns);
+}
+
+static PyObject *limiter_done(PyObject *object, PyObject *given)
+{
+    struct limiter *self = (struct limiter *)object;
+    const weir_decision *decision = binding_decision(self->state, given, self);
+    if (decision == NULL) return NULL;
+    weir_done(self->limiter, decision);
+    Py_RETURN_NONE;
+}
+
+static PyObject *limiter_done_at(FAST)
+{
+    static const char *const names[] = {"due_ns", "start_ns", "now_ns", NULL};
+    PyObject *given[3] = {NULL};
+    uint64_t ns[3];
+    if (!binding_arguments(args, count, kwnames, names, 3, given)) return NULL;
+    for (int i = 0; i < 3; i++)
+        if (!binding_u64(names[i], given[i], &ns[i])) return NULL;
+    weir_done_at(((struct limiter *)object)->limiter, (weir_instant){ns[0]}, (weir_instant){ns[1]},
+                 (weir_instant){ns[2]});
+    Py_RETURN_NONE;
+}
+
+static PyObject *limiter_latency(PyObject *object, PyObject *unused)
+{
+#define ROW(field)                                                                                                     \
+    {                                                                                                                  \
+#field, offsetof(weir_times, field)                                                                            \
+    }
+    static const struct counter counters[] = {ROW(count),  ROW(total_ns), ROW(min_ns),  ROW(p50_ns), ROW(p90_ns),
+                                              ROW(p99_ns), ROW(p999_ns),  ROW(max_ns), {NULL, 0}};
+#undef ROW
+    weir_latency latency;
+    (void)unused;
+    weir_read_latency(((struct limiter *)object)->limiter, &latency, sizeof latency);
+    return Py_BuildValue("{s:N,s:N}", "response", binding_counters(&latency.response, counters), "service",
+                         binding_counters(&latency.service, counters));
+}
+
+static PyObject *limiter_latency_buckets(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"measure", NULL};
+    weir_limiter *limiter = ((struct limiter *)object)->limiter;
+    const char *measure = "response";
+    int which;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|s", names, &measure)) return NULL;
+    if (!binding_choice("measure", measure, measure_names, &which)) return NULL;
+    const size_t size = weir_read_buckets(limiter, (weir_measure)which, NULL, 0);
+    weir_bucket *buckets = PyMem_Malloc(size * sizeof *buckets);
+    if (buckets == NULL) return PyErr_NoMemory();
+    weir_read_buckets(limiter, (weir_measure)which, buckets, size); /* as many: done needs the GIL, too */
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; i < size && list != NULL; i++) {
+        PyObject *row = Py_BuildValue("(KK)", (unsigned long long)buckets[i].most_ns,
+                                      (unsigned long long)buckets[i].count);
+        if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    PyMem_Free(buckets);
+    return list;
+}
+
 static PyObject *limiter_plan(PyObject *object, void *unused)
 {
     PyObject *plan = (PyObject *)((struct limiter *)object)->plan;
@@ -207,6 +284,13 @@ static PyMethodDef limiter_methods[] = {
     {"stop", limiter_stop, METH_NOARGS, "All later calls return 'stopped'."},
     {"set_time", limiter_set_time, METH_O, "set_time(now_ns): of a limiter with clock='manual'."},
     {"stats", limiter_stats, METH_NOARGS, "Sums since the limiter was opened."},
+    {"due_ns", FASTCALL(limiter_due_ns), "due_ns(decision, nth=1): when the nth permit of a decision was due."},
+    {"done", limiter_done, METH_O, "done(decision): its operation has ended; record how long it took."},
+    {"done_at", FASTCALL(limiter_done_at), "done_at(due_ns, start_ns, now_ns): done, in times that you know better."},
+    {"latency", limiter_latency, METH_NOARGS,
+     "What done has recorded: 'response' times, from due to done, and 'service' times, from start to done."},
+    {"latency_buckets", (PyCFunction)(void (*)(void))limiter_latency_buckets, METH_VARARGS | METH_KEYWORDS,
+     "latency_buckets(measure='response'): [(longest time in ns, how many)], as HdrHistogram's record_value takes them."},
     {0}};
 static PyGetSetDef limiter_fields[] = {{"plan", limiter_plan, NULL, "The limit in force.", NULL}, {0}};
 static PyType_Slot limiter_slots[] = {{Py_tp_new, limiter_new},

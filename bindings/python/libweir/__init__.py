@@ -27,8 +27,8 @@ from libweir._weir import Decision, Plan, headers, now_ns, sleep_until
 from libweir._weir import version as __version__
 
 __all__ = [
-    "Decision", "Error", "Keyed", "LimitError", "Limiter", "Plan", "Refused", "Table", "TableError", "Waits",
-    "headers", "now_ns", "pace", "sleep_until",
+    "Decision", "Error", "Keyed", "LimitError", "Limiter", "Operation", "Plan", "Refused", "Table", "TableError",
+    "Waits", "headers", "now_ns", "pace", "sleep_until",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -149,6 +149,31 @@ class Limiter(_weir.Limiter, Waits):
     def __repr__(self) -> str:
         return f"<Limiter {self.plan.text}>"
 
+    def operation(self, cost: int = 1, timeout: float | None = None) -> Operation:
+        """`with limiter.operation():` waits for a start; the end of the block is `done`.  `async with`, too."""
+        return Operation(self, cost, timeout)
+
+
+class Operation:
+    """Of a limiter's `operation`: what fails has taken its time, too."""
+
+    def __init__(self, limiter: Limiter, cost: int, timeout: float | None) -> None:
+        self._limiter, self._cost, self._timeout = limiter, cost, timeout
+
+    def __enter__(self) -> Decision:
+        self._decision = self._limiter.wait(self._cost, self._timeout)
+        return self._decision
+
+    def __exit__(self, *_: object) -> None:
+        self._limiter.done(self._decision)
+
+    async def __aenter__(self) -> Decision:
+        self._decision = await self._limiter.wait_async(self._cost, self._timeout)
+        return self._decision
+
+    async def __aexit__(self, *_: object) -> None:
+        self._limiter.done(self._decision)
+
 
 def limiter_of(limit: str | Waits, use: Literal["admit", "pace"] = "admit") -> Waits:
     """The limiter, or one of this process for a text: what `pace` and the front doors take."""
@@ -250,18 +275,25 @@ def pace(items: Iterable[T], limit: str | Waits) -> Iterator[T]: ...
 def pace(items: AsyncIterable[T], limit: str | Waits) -> AsyncIterator[T]: ...
 def pace(items: Iterable[T] | AsyncIterable[T], limit: str | Waits) -> Iterator[T] | AsyncIterator[T]:
     """The items, each at its time: for item in pace(items, "100/s").  A text is paced by `hybrid`, which holds the
-    average; a limiter may be shared by several loops."""
+    average; a limiter may be shared by several loops.  A Limiter records how long the loop has each item: `latency`."""
     limiter = limiter_of(limit, "pace")
     return _pace_async(items, limiter) if isinstance(items, AsyncIterable) else _pace(items, limiter)
 
 
+def _done(limiter: Waits, decision: Decision) -> None:
+    if isinstance(limiter, Limiter):
+        limiter.done(decision)
+
+
 def _pace(items: Iterable[T], limiter: Waits) -> Iterator[T]:
     for item in items:
-        limiter.wait()
+        decision = limiter.wait()
         yield item
+        _done(limiter, decision)
 
 
 async def _pace_async(items: AsyncIterable[T], limiter: Waits) -> AsyncIterator[T]:
     async for item in items:
-        await limiter.wait_async()
+        decision = await limiter.wait_async()
         yield item
+        _done(limiter, decision)

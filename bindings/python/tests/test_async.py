@@ -68,6 +68,29 @@ def test_cancelled_waiters_give_back() -> None:
     assert limiter.reserve().delay <= 3600
 
 
+def test_operations_record_their_own_times() -> None:
+    """Those that run together, too."""
+    limiter = libweir.Limiter("1000/s", use="pace")
+    starts = set()
+
+    async def one(seconds: float) -> None:
+        async with limiter.operation() as decision:
+            starts.add(decision.start_ns)
+            await asyncio.sleep(seconds)
+
+    async def numbers() -> AsyncIterator[int]:
+        for number in range(3):
+            yield number
+
+    async def main() -> None:
+        await asyncio.gather(*(one(seconds) for seconds in (0.2, 0, 0, 0)))
+        assert [number async for number in libweir.pace(numbers(), limiter)] == [0, 1, 2]
+
+    asyncio.run(main())
+    service = limiter.latency()["service"]
+    assert service["count"] == 7 and len(starts) == 4 and service["max_ns"] >= 2 * 10**8
+
+
 def test_an_async_generator_is_not_decorated() -> None:
     """A call of it would have to wait in the event loop."""
     with pytest.raises(TypeError, match="async generator"):

@@ -259,6 +259,47 @@ def test_pace() -> None:
     assert time.monotonic() - begun >= 0.1
 
 
+def test_due_and_latency() -> None:
+    limiter = libweir.Limiter("1000/s", use="pace", clock="manual")
+    limiter.set_time(10**9)
+    limiter.take()
+    limiter.set_time(10**9 + 5 * 10**6)
+    late = limiter.take(cost=3)
+    assert late.start_ns - late.due_ns == 4 * 10**6 == 5 * 10**6 - 10**6
+    assert [limiter.due_ns(late, nth) - late.due_ns for nth in (1, 2, 3)] == [0, 10**6, 2 * 10**6]
+    assert limiter.due_ns(late) == late.due_ns
+    limiter.set_time(10**9 + 7 * 10**6)
+    limiter.done(late)
+    limiter.done_at(due_ns=limiter.due_ns(late, nth=3), start_ns=late.start_ns, now_ns=10**9 + 8 * 10**6)
+    latency = limiter.latency()
+    assert list(latency) == ["response", "service"]
+    assert (latency["response"]["count"], latency["response"]["max_ns"]) == (2, 6 * 10**6)
+    assert (latency["service"]["min_ns"], latency["service"]["total_ns"]) == (2 * 10**6, 5 * 10**6)
+    buckets = limiter.latency_buckets("service")
+    assert [count for _, count in buckets] == [1, 1] and 2 * 10**6 <= buckets[0][0] < 2 * 10**6 * 1.001
+    assert limiter.latency_buckets()[-1][1] == 1
+    with pytest.raises(ValueError, match="measure is not"):
+        limiter.latency_buckets("wait")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="another"):
+        limiter.done(libweir.Limiter("1/s").take())
+
+
+def test_operations_and_items_are_recorded() -> None:
+    limiter = libweir.Limiter("1000/s", use="pace")
+    with limiter.operation() as decision:
+        assert decision.allowed and libweir.now_ns() >= decision.start_ns
+        time.sleep(0.01)
+    with pytest.raises(OSError), limiter.operation():
+        raise OSError
+    assert list(libweir.pace(range(3), limiter)) == [0, 1, 2]
+    latency = limiter.latency()
+    assert latency["response"]["count"] == 5 and latency["service"]["max_ns"] >= 10**7
+    limiter.stop()
+    with pytest.raises(libweir.Refused), limiter.operation():
+        pass
+    assert limiter.latency()["response"]["count"] == 5, "what was refused has not run"
+
+
 def test_keyed(tmp_path: pathlib.Path) -> None:
     table = libweir.Table(tmp_path / "table", keys=100)
     keyed = table.limiter("3/h", "key")

@@ -23,8 +23,9 @@ def test_examples(
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
     printed = capsys.readouterr().out.splitlines()
-    assert len(blocks) == 2
-    assert printed == ["200 OK", "one at its time", "0", "1", "2", "one at a time for all processes"]
+    assert len(blocks) == 3
+    waited = ["one at its time", "0", "1", "2", "one at a time for all processes"]
+    assert printed == ["200 OK", *waited, "10 operations"]
 
 
 def test_example_of_tokens(tmp_path: pathlib.Path) -> None:

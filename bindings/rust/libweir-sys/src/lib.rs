@@ -111,6 +111,37 @@ pub struct weir_stats {
     pub ahead: u64,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct weir_times {
+    pub count: u64,
+    pub total_ns: u64,
+    pub min_ns: u64,
+    pub p50_ns: u64,
+    pub p90_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub max_ns: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct weir_latency {
+    pub response: weir_times,
+    pub service: weir_times,
+}
+
+pub type weir_measure = c_uint;
+pub const WEIR_RESPONSE: weir_measure = 0;
+pub const WEIR_SERVICE: weir_measure = 1;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct weir_bucket {
+    pub most_ns: u64,
+    pub count: u64,
+}
+
 /// All zero is closed.
 #[repr(C)]
 #[derive(Debug)]
@@ -238,6 +269,11 @@ extern "C" {
     pub fn weir_due(limiter: *const weir_limiter, decision: *const weir_decision, nth: u64) -> weir_instant;
     pub fn weir_skip(limiter: *mut weir_limiter, permits: u64);
     pub fn weir_read_stats(limiter: *mut weir_limiter, stats: *mut weir_stats, size: usize);
+    pub fn weir_done(limiter: *mut weir_limiter, decision: *const weir_decision);
+    pub fn weir_done_at(limiter: *mut weir_limiter, due: weir_instant, start: weir_instant, now: weir_instant);
+    pub fn weir_read_latency(limiter: *mut weir_limiter, latency: *mut weir_latency, size: usize);
+    pub fn weir_read_buckets(limiter: *mut weir_limiter, measure: weir_measure, buckets: *mut weir_bucket,
+        count: usize) -> usize;
 
     pub fn weir_lease_open(lease: *mut weir_lease, limiter: *mut weir_limiter, error: *mut weir_error) -> c_int;
     pub fn weir_lease_close(lease: *mut weir_lease);

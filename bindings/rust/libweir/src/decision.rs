@@ -77,6 +77,11 @@ impl Decision {
         Instant(self.0.start.ns)
     }
 
+    /// When it was due by the schedule of a limit that paces; else its start.
+    pub fn due(&self) -> Instant {
+        Instant(if self.allowed() && self.0.retry_ns != 0 { self.0.retry_ns } else { self.0.start.ns })
+    }
+
     /// If denied: this call would pass after so long and no sooner, if no other comes first.
     pub fn retry(&self) -> Option<Duration> {
         (self.0.verdict == sys::WEIR_DENY).then(|| Duration::from_nanos(self.0.retry_ns))

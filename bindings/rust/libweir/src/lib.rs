@@ -3,6 +3,7 @@
 
 mod decision;
 mod error;
+mod latency;
 mod lease;
 mod limiter;
 mod plan;
@@ -12,15 +13,22 @@ pub mod tower;
 
 pub use decision::{Decision, Instant, Verdict};
 pub use error::{Error, ErrorKind};
+pub use latency::{Measure, Operation};
 pub use lease::Lease;
 pub use limiter::{Carry, Clock, Limiter, LimiterOptions};
 pub use plan::{Plan, State, Use};
 pub use table::{Ask, Sharing, Table, TableOptions, WhenFull};
 
+/// Times of a [`Latency`] that fall into one bucket of HdrHistogram, and the longest of these times.
+pub use libweir_sys::weir_bucket as Bucket;
+/// How long operations took: from when they were due (`response`), and from their start (`service`).
+pub use libweir_sys::weir_latency as Latency;
 /// Counts since a limiter was opened; weir_limiter(3) explains the fields.
 pub use libweir_sys::weir_stats as Stats;
 /// Counts of a table; weir_table(3) explains the fields.
 pub use libweir_sys::weir_table_stats as TableStats;
+/// A percentile is never below the true one, and at most 0.1 % above it.
+pub use libweir_sys::weir_times as Times;
 
 use std::time::Duration;
 

@@ -94,6 +94,44 @@ fn waits_in_threads() {
 }
 
 #[test]
+fn says_when_operations_were_due_and_how_long_they_took() {
+    let options = LimiterOptions { usage: Use::Pace, clock: Clock::Manual, ..LimiterOptions::default() };
+    let limiter = Limiter::open("1000/s", options).unwrap();
+    let at = |ms: u64| Instant::from_nanos((1000 + ms) * MS);
+    limiter.set_manual(at(0));
+    assert_eq!(limiter.take(1).due(), at(0));
+    limiter.set_manual(at(5));
+    let late = limiter.take(3);
+    assert_eq!((late.due(), late.start()), (at(1), at(5)));
+    assert_eq!([1, 2, 3].map(|nth| limiter.due(&late, nth)), [at(1), at(2), at(3)]);
+    limiter.set_manual(at(7));
+    limiter.done_at(limiter.due(&late, 3), late.start(), at(8));
+    drop(limiter.operation(late));
+    let Latency { response, service } = limiter.latency();
+    assert_eq!((response.count, response.max_ns, service.min_ns, service.total_ns), (2, 6 * MS, 2 * MS, 5 * MS));
+    let buckets = limiter.latency_buckets(Measure::Service);
+    assert_eq!((buckets.len(), buckets[0].count, buckets[0].most_ns / 10_000), (2, 1, 200));
+    drop(limiter.operation(limiter.peek(1_000_000)));
+    assert_eq!(limiter.latency().response.count, 2, "a refusal has not run");
+}
+
+#[test]
+fn operations_end_in_other_threads() {
+    let limiter = Limiter::pace("10000/s").unwrap();
+    let threads: Vec<_> = (0..100)
+        .map(|_| {
+            let operation = limiter.operation(limiter.wait(1));
+            std::thread::spawn(move || assert!(operation.decision().start() <= Instant::now()))
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let Latency { response, service } = limiter.latency();
+    assert_eq!((response.count, service.count), (100, 100));
+    assert!(service.min_ns > 0 && service.p50_ns <= service.max_ns && service.max_ns <= response.max_ns);
+    assert_eq!(limiter.latency_buckets(Measure::Response).iter().map(|bucket| bucket.count).sum::<u64>(), 100);
+}
+
+#[test]
 fn leases_hold_the_limit() {
     let limiter = Limiter::new("1/h burst=100000").unwrap();
     let threads: Vec<_> = (0..4)
@@ -192,5 +230,6 @@ fn handles_go_anywhere() {
     anywhere::<Plan>();
     anywhere::<State>();
     anywhere::<Decision>();
+    anywhere::<Operation>();
     anywhere::<Error>();
 }
