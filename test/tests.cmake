@@ -9,9 +9,9 @@ set_target_properties(peers PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINAR
 set(uses_peers peers)
 
 # ---- property: a property is a test, and with clang a fuzz target ----
-weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fast_path fields
-    fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry parts
-    pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total
+weir_programs(property property TIER check NAMES accesslog arrivals backward bursty change cycle due every fast_path
+    fields fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry
+    parts pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total
     warmup wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
@@ -31,11 +31,11 @@ if(WEIR_FUZZ)
 endif()
 
 # ---- unit: one file of the sources, or one idea ----
-weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect
-    directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow keyed_one
-    latency leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps
-    num plain plan profile quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text
-    throttle timeline top tsc warmup wide write arguments)
+weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text arrivals bursty bytes cycle
+    dialect directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow
+    keyed_one latency leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock
+    module_stamps num plain plan profile quota_text recent region resp slept sliding_log sliding_window spelling stamp
+    stuck text throttle timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)

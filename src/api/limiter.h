@@ -351,6 +351,11 @@ void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen);
 /* False if it slept and took nothing; the state may have changed, and the caller calls again. */
 bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decision);
 
+/* ---- report.c ---- */
+
+/* weir_due of each permit of a decision, one after the other. */
+void limiter_due_each(const weir_limiter *limiter, const weir_decision *decision, uint64_t due_ns[]);
+
 /* ---- take.c ---- */
 
 /* FULL: the log is full, see log.h.  CLOSED: a change is in progress. */

@@ -86,11 +86,11 @@ void weir_skip(weir_limiter *limiter, uint64_t permits)
     limiter_shift(limiter, (int64_t)least(permits, INT64_MAX));
 }
 
+/* The due times of permits of a decision, from the nth on. */
 struct asking {
     weir_limiter *limiter;
     const weir_decision *decision;
-    uint64_t nth;
-    weir_instant due;
+    uint64_t nth, *due_ns, count;
 };
 
 /* The rule that a decision was made by; NULL if a change has replaced it. */
@@ -108,24 +108,46 @@ static void compute_due(const struct cell_content *content, void *context)
     const struct rule *rule = rule_in_force(asking->limiter, content, decision);
     const struct algorithm *algorithm = rule == NULL ? NULL : algorithm_of(rule);
     if (algorithm == NULL || algorithm->lateness == NULL) return;
-    const uint64_t first = algorithm_due(rule, algorithm, decision->end, ticks_of(rule, decision->charged));
-    const uint64_t nth_ns = ns_ceil_signed(rule, first + ticks_of(rule, subtract_to_zero(asking->nth, 1)));
-    const uint64_t first_ns = decision->due.ns != 0 ? decision->due.ns : ns_ceil_signed(rule, first);
+    const struct rules rules = {content->rule, content->count};
+    const uint64_t *state = content->state + decide_words_before(rules, (int)decision->limit);
+    const uint64_t cost = ticks_of(rule, decision->charged), before = subtract_to_zero(asking->nth, 1);
+    const uint64_t first = algorithm_due_in(rule, algorithm, state, decision->end, cost);
     /* A call that lost its start keeps the time at which it was due. */
-    asking->due.ns = first_ns + (nth_ns - ns_ceil_signed(rule, first));
+    const uint64_t lost_ns = decision->due.ns != 0 ? decision->due.ns - ns_ceil_signed(rule, first) : 0;
+    uint64_t end = decision->end - cost, tick = first + algorithm_apart(rule, algorithm, end, before);
+    end += ticks_of(rule, before);
+    for (uint64_t i = 0; i < asking->count; i++) {
+        asking->due_ns[i] = ns_ceil_signed(rule, tick) + lost_ns;
+        tick += algorithm_apart(rule, algorithm, end, 1);
+        end += ticks_of(rule, 1);
+    }
+}
+
+/* What is not known otherwise was due when it started. */
+static void due_from(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth, uint64_t due_ns[],
+                     uint64_t count)
+{
+    const bool known = decision->verdict == WEIR_ALLOW && decision->due.ns != 0;
+    weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* only its locks are written */
+    struct asking asking = {locked, decision, nth, due_ns, count};
+    for (uint64_t i = 0; i < count; i++) due_ns[i] = known ? decision->due.ns : decision->start.ns;
+    const bool computed = known || atom_load(&limiter->has_schedule) != 0;
+    if (decision->verdict != WEIR_ALLOW || !computed) return;
+    host_lock(&locked->mutex);
+    limiter_look(locked, compute_due, &asking);
+    host_unlock(&locked->mutex);
+}
+
+void limiter_due_each(const weir_limiter *limiter, const weir_decision *decision, uint64_t due_ns[])
+{
+    due_from(limiter, decision, 1, due_ns, decision->charged);
 }
 
 /* Most decisions contain it; for the others it is computed from the rule that they were made by, while that is in
    force. */
 weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth)
 {
-    if (decision->verdict != WEIR_ALLOW) return decision->start;
-    if (decision->due.ns != 0 && nth <= 1) return decision->due;
-    if (decision->due.ns == 0 && atom_load(&limiter->has_schedule) == 0) return decision->start;
-    weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* only its locks are written */
-    struct asking asking = {locked, decision, nth, decision->due.ns != 0 ? decision->due : decision->start};
-    host_lock(&locked->mutex);
-    limiter_look(locked, compute_due, &asking);
-    host_unlock(&locked->mutex);
-    return asking.due;
+    weir_instant due = decision->due;
+    if (decision->verdict != WEIR_ALLOW || due.ns == 0 || nth > 1) due_from(limiter, decision, nth, &due.ns, 1);
+    return due;
 }

@@ -72,6 +72,15 @@ uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
     return limit->phases != 0 && most_in != UINT64_MAX ? most_in + 1 : most_in;
 }
 
+uint64_t facts_mean_in(const struct limit *limit, uint64_t window_ns)
+{
+    uint64_t permits = 1, period_ns = 1;
+    limit_rate(limit, &permits, &period_ns);
+    const unsigned lent = permits >> (64 - ARRIVALS_MEAN_BITS) == 0 ? ARRIVALS_MEAN_BITS : 0;
+    const uint64_t mean = multiply_divide_floor(permits << lent, window_ns, period_ns);
+    return lent != 0 ? mean : multiply_saturating(mean, UINT64_C(1) << ARRIVALS_MEAN_BITS);
+}
+
 /* A sleep that outlasts the pool brings the call that waited and what the pool holds; the rest of that time is lost.
    Or nothing is lost, and the part of a call that each sleep leaves over grows, until a sleep brings one call more:
    once in `sleeps`. */

@@ -24,6 +24,8 @@ enum option_kind {
     OPTION_ALIGN,
     OPTION_EDGE,
     OPTION_START,
+    OPTION_ARRIVALS,
+    OPTION_SEED,
     OPTION_COUNT_REFUSED,
     OPTION_SHADOW,
     OPTION_HOLD,
@@ -55,6 +57,7 @@ enum pay { PAY_DEFAULT, PAY_SELF, PAY_NEXT };
 enum align { ALIGN_DEFAULT, ALIGN_CLOCK, ALIGN_FIRST };
 enum edge { EDGE_DEFAULT, EDGE_OPEN, EDGE_CLOSED };
 enum start { START_DEFAULT, START_FULL, START_EMPTY };
+enum arrival_process { ARRIVALS_DEFAULT, ARRIVALS_UNIFORM, ARRIVALS_POISSON };
 
 struct limit {
     struct decimal count;  /* permits ... */
@@ -63,10 +66,10 @@ struct limit {
     struct decimal factor; /* catchup of hybrid and timeline, cold of warmup */
     struct decimal strictness;
     uint64_t time_ns;     /* warmup of warmup, gap of sliding-log, block of fixed-window */
-    uint64_t delay, debt; /* permits */
+    uint64_t delay, debt; /* permits; delay is hybrid's seed */
     uint8_t algorithm;    /* an enum algorithm_name */
     uint8_t burst_kind;   /* an enum amount_kind */
-    uint8_t pay, align, edge, start;
+    uint8_t pay, align, edge, start, arrivals;
     uint8_t phases; /* 0: no profile; else count and period_ns are its highest rate, and see limit_phases */
     bool nodelay, count_refused, shadow, has_time, has_strictness, has_delay, has_debt;
     char unit[WEIR_UNIT_SIZE];

@@ -23,7 +23,8 @@ enum rule_flag {
     RULE_COUNTS_REFUSED = 4, /* refused calls are counted like those that pass */
     RULE_A = 8,              /* three for each algorithm to name */
     RULE_B = 16,
-    RULE_C = 32
+    RULE_C = 32,
+    RULE_ARRIVALS = 64 /* hybrid: permits move the position by gaps of their own, see arrivals.h */
 };
 
 struct rule {
@@ -55,6 +56,7 @@ struct rule {
     union {
         uint64_t debt;     /* the most that may be owed beyond an empty state, in units of burst; UINT64_MAX: any */
         uint64_t block_ns; /* fixed-window: how long a key is blocked once it asks for too much */
+        uint64_t seed;     /* with RULE_ARRIVALS, which knows no debt */
         uint64_t fourth;   /* leaky: how many above the first start at once; sliding-log: entries kept, above burst */
     };
 };

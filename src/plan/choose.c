@@ -50,6 +50,15 @@ static bool foreign_option(struct reader *reader, int option)
     return false;
 }
 
+/* Starts at random are those of one limiter that paces; a state for each key, or in an engine, has none. */
+static bool paces(struct reader *reader)
+{
+    if (reader->use == WEIR_PACE || reader->limit->arrivals != ARRIVALS_POISSON) return true;
+    return reader_fail_at_word(reader, reader->column[OPTION_ARRIVALS], WEIR_EUNSUPPORTED,
+                               "arrivals=poisson is for pacing: ", "", 0,
+                               "weir pace, weir explain --pace, or weir_open with use = WEIR_PACE");
+}
+
 /* Selects the algorithm from the options and the use when none was named, and checks that it accepts all options. */
 static bool choose_algorithm(struct reader *reader)
 {
@@ -72,7 +81,7 @@ static bool choose_algorithm(struct reader *reader)
             return foreign_option(reader, i);
         }
     }
-    return true;
+    return paces(reader);
 }
 
 /* nginx's burst does not count the request that is being served. */

@@ -59,6 +59,14 @@ void plan_make_profile(const struct plan *plan, struct profile *profile);
 /* True when the limits count different units, so that one cost for all of them is probably a mistake. */
 bool plan_has_units(const struct plan *plan);
 
+/* True if it has arrivals at random. */
+static inline bool plan_arrives(const struct plan *plan)
+{
+    unsigned flags = 0;
+    for (uint64_t i = 0; i < plan->count; i++) flags |= plan->rule[i].flags;
+    return (flags & RULE_ARRIVALS) != 0;
+}
+
 /* What weir_decide_full_ns answers, for these rules. */
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
 

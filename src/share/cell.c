@@ -49,10 +49,8 @@ static void shift_all(const struct cell_content *content, uint64_t permits, bool
     uint64_t *state = content->state;
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        const int64_t ticks = (int64_t)least(ticks_of(rule, permits), INT64_MAX);
-        if (algorithm->lateness != NULL) algorithm->lateness(rule, state, 0, back ? -ticks : ticks);
-        state += state_words(rule, algorithm);
+        algorithm_skip(rule, state, permits, back);
+        state += state_words(rule, algorithm_of(rule));
     }
 }
 
@@ -219,8 +217,9 @@ void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
     lock_take(&cell->lock, cell->yield);
     cell->content = *content;
-    cell->passes =
-        content->count == 1 && algorithm_of(content->rule)->pass != NULL ? algorithm_of(content->rule) : NULL;
+    const struct algorithm *algorithm = algorithm_of(content->rule);
+    const bool passes = content->count == 1 && algorithm->pass != NULL && !algorithm_arrives(content->rule, algorithm);
+    cell->passes = passes ? algorithm : NULL;
     cell->leases = content->count != 0 && lease_may(rules_of(content));
     atom_store(&cell->filled, content->count != 0);
     lock_release(&cell->lock);

@@ -104,6 +104,19 @@ explains 12000,1.1 <<'END'
   for an engine   '12000/s burst=10ms catchup=1.1 algorithm=hybrid'
 END
 
+explains --pace '1000/s arrivals=poisson seed=7' --window 10ms <<'END'
+1000/s burst=10ms catchup=1.1 algorithm=hybrid arrivals=poisson seed=7
+  on schedule     one every 1 ms on average, at random: a Poisson process, which seed= repeats
+  after a stall   11 at once on average, then 1.1 times as fast until the lost time is made up
+  shortest gap    0: starts may come together.   For strict limiting, never less than 1 ms: '1000/s burst=1'
+  in any second   1,000 on average, more than 1,099 in one of 1,000
+  in any 10 ms    10 on average, more than 21 in one of 1,000
+  largest call    4,096; a larger one can never pass
+  back to full    10 ms after the last call
+  memory          32 bytes of state
+  note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
+END
+
 explains '100/s algorithm=sliding-log' <<'END'
 100/s algorithm=sliding-log edge=open
   after idling    100 pass at once, then 100 every 1 s

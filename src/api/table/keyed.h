@@ -37,6 +37,7 @@ enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
 #define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the lock that a file is opened under */
 /* A table of so many bytes grows beside: 2^16 buckets in each half tell the whole hash of a key that is in one. */
 #define KEYED_BESIDE_FROM (UINT64_C(1) << 23)
+#define KEYED_NO_ARRIVALS "arrivals=poisson paces the starts of one limiter; a table has none: leave it out"
 enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
 

@@ -60,6 +60,8 @@ static int check_table_options(const weir_table_options *options, weir_error *er
         return api_fail(error, WEIR_EINVAL,
                         "options.mode: expected 0600, and further bits to read and write, such as 0660");
     }
+    if (options->plan != NULL && plan_arrives(plan_inside_const(options->plan)))
+        return api_fail(error, WEIR_EUNSUPPORTED, KEYED_NO_ARRIVALS);
     if (options->top > TOP_MAX) return api_fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
     if (options->plan != NULL && options->path == NULL && options->sharing != WEIR_PRIVATE) {
         return api_fail(

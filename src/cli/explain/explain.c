@@ -60,7 +60,15 @@ static void put_window(struct json *json, const struct limit *limit, uint64_t wi
 {
     json_object(json, NULL);
     json_number(json, "window_ns", window_ns);
-    json_number(json, "most", facts_most_in(limit, window_ns));
+    if (limit->arrivals == ARRIVALS_POISSON) {
+        const uint64_t mean = facts_mean_in(limit, window_ns), rarely = arrivals_quantile(mean);
+        json_null(json, "most");
+        json_number(json, "mean", mean >> ARRIVALS_MEAN_BITS);
+        if (rarely == UINT64_MAX) json_null(json, "p999");
+        else json_number(json, "p999", rarely);
+    } else {
+        json_number(json, "most", facts_most_in(limit, window_ns));
+    }
     json_end_object(json);
 }
 

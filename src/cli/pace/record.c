@@ -51,6 +51,7 @@ static void use_limit(struct record *record, const struct limit *limit, uint64_t
     const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
     record->in_windows = limit->burst_kind == AMOUNT_NONE;
     record->keeps_room = limit->algorithm == ALGORITHM_HYBRID;
+    record->at_random = limit->arrivals == ARRIVALS_POISSON;
     /* Of a part only its own starts are seen: as many as the whole may have, divided, and one more where it begins. */
     const double parts = (double)most(record->source.parts, 1);
     const double over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
@@ -174,7 +175,7 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, 
     record->granted += cost;
     record->level += (double)cost * record->share;
     const double bound = record->over + fmax(0, (double)cost - record->pool);
-    if (record->permits != 0) record->excess = fmax(record->excess, record->level - bound);
+    if (record->permits != 0 && !record->at_random) record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < start_ns) record->early++;
     if (record->phases != NULL) phase_record_start(record->phases, actual_ns, due_ns, cost);
     const uint64_t late_ns = subtract_to_zero(actual_ns, due_ns);

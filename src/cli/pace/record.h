@@ -45,6 +45,7 @@ struct record {
     uint64_t items, granted, dropped, early;
     uint64_t parts; /* of the items: each goes on with a line that is counted */
     bool in_bytes;  /* permits are bytes */
+    bool at_random; /* no number of starts in a window is too many */
     uint64_t first_ns, last_ns, first_cost;
     uint64_t owed; /* of the last cost, what is paid for after its start */
     uint64_t behind_max_ns;

@@ -205,7 +205,8 @@ static void print_over(const struct record *record, FILE *out)
 {
     const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
     const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
-    fprintf(out, ", never over by more than %.0f%s\n", over, unit);
+    if (record->at_random) fprintf(out, ", at random and so without a bound\n");
+    else fprintf(out, ", never over by more than %.0f%s\n", over, unit);
 }
 
 static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
@@ -352,7 +353,8 @@ static void print_json(const struct record *record, const struct record_owed *ow
     if (record->phases != NULL) phase_record_json(record->phases, owed->at, json);
     json_number(json, "early", record->early);
     if (record->by_stamps) put_log(json, &record->log);
-    json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
+    if (record->at_random) json_null(json, "over");
+    else json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
     put_source(json, &record->source);
     json_file_end(&out);
     json_file_flush(&out);

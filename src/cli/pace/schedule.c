@@ -193,10 +193,13 @@ static void look_for_late(const struct cell_content *content, void *context)
     struct owing *owing = context;
     const struct rule *rule = &content->rule[0];
     if (content->count == 0 || algorithm_of(rule)->lateness == NULL) return;
+    const struct algorithm *algorithm = algorithm_of(rule);
     const struct account account = account_at(rule, content->state, owing->now_ns);
-    const int64_t left = account.due - account.given, late = left - (int64_t)rule->burst;
-    owing->owed.missed = late > 0 ? permits_floor(rule, (uint64_t)late) : 0;
-    owing->left = left > 0 ? permits_floor(rule, (uint64_t)left) : 0;
+    const int64_t left = account.due - account.given;
+    const uint64_t late = positive(left - (int64_t)rule->burst);
+    const uint64_t end = algorithm_at(rule, algorithm, content->state, 0).end;
+    owing->owed.missed = algorithm_within(rule, algorithm, end, late, UINT64_MAX);
+    owing->left = algorithm_within(rule, algorithm, end, positive(left), UINT64_MAX);
     owing->pool = permits_floor(rule, rule->burst);
 }
 
