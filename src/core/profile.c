@@ -95,10 +95,11 @@ enum profile_problem profile_make(struct profile *profile, const struct limit *l
     for (*at = 0; *at < profile->count; ++*at) {
         struct profile_phase *here = &profile->phase[*at];
         rate_at_end(&said[*at], &permits, &period_ns);
-        if (permits > PROFILE_FAR / (profile->period_ns / period_ns)) return PROFILE_TOO_MANY;
+        const uint64_t factor = profile->period_ns / most(period_ns, 1);
+        if (permits > PROFILE_FAR / factor) return PROFILE_TOO_MANY;
         *here = next;
         here->lasts_ns = said[*at].lasts_ns;
-        here->to = permits * (profile->period_ns / period_ns);
+        here->to = permits * factor;
         here->from = said[*at].ramps ? before : here->to;
         before = here->to;
         if (here->lasts_ns == UINT64_MAX) return PROFILE_FINE; /* the last */
