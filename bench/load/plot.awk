@@ -7,7 +7,7 @@ BEGIN {
     RIGHT = 744
     TITLE = 26
     PANEL = 150
-    GAP = 66
+    GAP = 76
     HEIGHT = panels * (PANEL + GAP) + 24
     begin_picture()
     print ":root{--back:#fff;--ink:#333;--grid:#ddd;--asked:#f0b48a;--started:#1668b2}"
@@ -73,7 +73,7 @@ function draw(    i, count, y, x, step, span_s) {
     for (i = 1; i <= starts; i++) count[part_of(due[i])]++
     for (i in count) most_rate = most(most_rate, count[i] / part_ns * 1e9 * 1.1)
     text_at(LEFT, top - 12, "start", "t", title)
-    text_at(RIGHT, top - 12, "end", "", late_text())
+    text_at(RIGHT, bottom + 34, "end", "", late_text())
     step = step_for(most_rate)
     for (i = 0; i * step <= most_rate; i++) {
         y = bottom - i * step / most_rate * PANEL

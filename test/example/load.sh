@@ -121,25 +121,28 @@ test_load()
 # The worker is stopped: what was due meanwhile is answered afterwards, and its time counts from when it was due.
 stand_still()
 {
-    local worker now
+    local worker now count
     worker=$(pgrep -P "$nginx")
     what='a server that stands still'
     kill -STOP "$worker"
-    "$load" '200/s catchup=2' "$url/" 4 2 times.hgrm log.csv >out 2>err &
+    "$load" '200/s catchup=2' "$url/" 4 3600 times.hgrm log.csv >out 2>err &
     wait_for 'requests are under way' received 4
     sleep 0.5
     now=$(python3 -c 'import time; print(time.monotonic_ns())')
     kill -CONT "$worker"
-    wait_end $! 'it has its answers'
+    wait_for 'its answers' has_logged 400
+    kill -INT $!
+    wait_end $! 'it ends'
     ends 0
-    counts 400 400
+    count=$(wc -l <log.csv)
+    counts "$count" "$count"
     columns "\$3 >= $now" 'answered after the stop'
     columns '$1 == first + k * 5000000' 'due every 5 ms'
     if ! awk -F , -v now="$now" '$1 < now && $2 >= now { late = 1 } END { exit !late }' log.csv; then
         fail 'no request was sent late, though there are only 4 connections'
     fi
     same_percentiles
-    served 400 /
+    served "$count" /
 }
 
 received() # COUNT: connections with something that nginx has not read
