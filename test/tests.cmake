@@ -11,8 +11,8 @@ set(uses_peers peers)
 # ---- property: a property is a test, and with clang a fuzz target ----
 weir_programs(property property TIER check NAMES accesslog arrivals backward bursty change cycle due every fast_path
     fields fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry
-    parts pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total
-    warmup wide window)
+    parts pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline
+    total warmup wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)

@@ -24,9 +24,9 @@
 #include "core/rule.h"
 
 /* The same of a profile; in profile.c, out of the way. */
-__attribute__((cold)) uint64_t profile_tick_at(const struct rule *rule, uint64_t now_ns);
-__attribute__((cold)) uint64_t profile_ns_ceil(const struct rule *rule, uint64_t tick);
-__attribute__((cold)) uint64_t profile_ns_ceil_signed(const struct rule *rule, uint64_t tick);
+uint64_t profile_tick_at(const struct rule *rule, uint64_t now_ns);
+uint64_t profile_ns_ceil(const struct rule *rule, uint64_t tick);
+uint64_t profile_ns_ceil_signed(const struct rule *rule, uint64_t tick);
 
 static inline bool clock_is_profile(const struct rule *rule)
 {
