@@ -9,10 +9,10 @@ set_target_properties(peers PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINAR
 set(uses_peers peers)
 
 # ---- property: a property is a test, and with clang a fuzz target ----
-weir_programs(property property TIER check NAMES accesslog backward bursty change cycle due every fast_path fields
-    fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry parts
-    pass rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total warmup
-    wide window)
+weir_programs(property property TIER check NAMES accesslog arrivals backward bursty change cycle due every fast_path
+    fields fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry
+    parts pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline total
+    warmup wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
@@ -31,11 +31,11 @@ if(WEIR_FUZZ)
 endif()
 
 # ---- unit: one file of the sources, or one idea ----
-weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text bursty bytes cycle dialect
-    directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow keyed_one
-    latency leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock module_stamps
-    num plain plan quota_text recent region resp slept sliding_log sliding_window spelling stamp stuck text throttle
-    timeline top tsc warmup wide write arguments)
+weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text arrivals bursty bytes cycle
+    dialect directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow
+    keyed_one latency leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock
+    module_stamps num plain plan profile quota_text recent region resp slept sliding_log sliding_window spelling stamp
+    stuck text throttle timeline top tsc warmup wide write arguments)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
     http_headers http_routes notes policy quota receipt resp_commands tables worker)
@@ -52,18 +52,19 @@ weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/ta
 weir_programs(unit test TIER check USES cmocka zlib NAMES hdr PARTS pace/latency/hdr)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_bytes
-    PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/profile/phase_record pace/record
+        pace/record_print)
 set(pace_parts common/arguments common/engine_password common/json_file common/signals log/format log/packed pace/at
     pace/bytes pace/commands pace/engine pace/follow pace/input pace/latency/fail pace/latency/hdr
     pace/latency/latency pace/latency/starts pace/lines pace/outcomes pace/pace pace/part
-    pace/progress pace/record pace/record_print pace/schedule pace/told
-    "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none")
+    pace/profile/phase_record pace/profile/profile_file pace/progress pace/record pace/record_print pace/schedule
+    pace/told "${PROJECT_SOURCE_DIR}/src/redis/client/engine_none")
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_at PARTS ${pace_parts}
     WRAPS host_event_wait host_now_ns poll read write)
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_lines PARTS ${pace_parts}
     WRAPS host_event_wait host_now_ns host_unix_ns poll read record_start write)
 weir_programs(unit test TIER check USES cmocka NAMES record
-    PARTS common/json_file pace/outcomes pace/record pace/record_print)
+    PARTS common/json_file pace/outcomes pace/profile/phase_record pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
@@ -302,6 +303,22 @@ foreach(source IN LISTS sources)
     add_dependencies(tests-example example-${name})
     weir_test(example ${name} test example-${name})
 endforeach()
+# The load generator wants a server, so it is not where programs are that the tests of clocks start without one.
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
+check_symbol_exists(epoll_pwait2 sys/epoll.h WEIR_HAS_EPOLL_PWAIT2)
+unset(CMAKE_REQUIRED_DEFINITIONS)
+if(HTTP_PARSER_LIBRARY AND WEIR_HAS_EPOLL_PWAIT2)
+    add_executable(example-load "${PROJECT_SOURCE_DIR}/examples/load/load.c")
+    target_include_directories(example-load PRIVATE "${HTTP_PARSER_INCLUDE}")
+    target_link_libraries(example-load PRIVATE weir::weir "${HTTP_PARSER_LIBRARY}")
+    set_target_properties(example-load PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+    add_dependencies(tests-example example-load)
+endif()
+if(TARGET weir_cli)
+    weir_test(example load test bash "${test_dir}/example/load.sh" $<TARGET_FILE:weir_cli>
+        $<$<TARGET_EXISTS:example-load>:$<TARGET_FILE:example-load>>)
+endif()
 
 # ---- bench: run small, so that none of them rots ----
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.c")
@@ -348,6 +365,9 @@ weir_test(bench performance-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/perfo
 weir_test(bench bindings-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md &&
     WEIR_PAGE=$PWD/bindings.md ${PROJECT_SOURCE_DIR}/bench/bindings --fill &&
     diff ${PROJECT_SOURCE_DIR}/doc/bindings.md bindings.md")
+weir_test(bench load-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/load.md load.md &&
+    WEIR_PAGE=$PWD/load.md ${PROJECT_SOURCE_DIR}/bench/load/run --fill &&
+    diff ${PROJECT_SOURCE_DIR}/doc/load.md load.md")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
@@ -366,6 +386,11 @@ endfunction()
 weir_bench_script(stall stall/run ALONE)
 if(TARGET weir_cli)
     weir_bench_script(pace pace)
+    if(TARGET example-load)
+        weir_bench_script(load load/run ALONE)
+        weir_test(bench load-sessions test
+            env "WEIR_BUILD=${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/bench/load/sessions" --check)
+    endif()
     weir_bench_script(replay replay)
     weir_bench_script(start start)
     if(NOT WEIR_SANITIZE) # it links with a plain compiler

@@ -51,7 +51,8 @@ static int check_carry(const weir_limiter *limiter, const struct plan *to, weir_
         return api_fail(error, WEIR_EUNSUPPORTED,
                         "usage cannot be carried over to another algorithm; change with WEIR_RESET");
     }
-    if (from->rule[0].algorithm == to->rule[0].algorithm && home_of(to) != limiter->home) {
+    const bool logs = (limiter->home == HOME_LOG) != (home_of(to) == HOME_LOG);
+    if (from->rule[0].algorithm == to->rule[0].algorithm && logs) {
         return api_fail(
             error, WEIR_EUNSUPPORTED,
             "usage cannot be carried over to or from a log with gap= or count-refused; change with WEIR_RESET");
@@ -71,6 +72,8 @@ static void note_plan(weir_limiter *limiter, const struct plan *plan, const stru
         counts = counts || rule[i].flags & RULE_COUNTS_REFUSED;
     }
     if (home == HOME_LOG) earliest = log_ends_ns(limiter_log(limiter));
+    if (plan_has_profile(plan)) earliest = UINT64_MAX; /* set again it would begin anew */
+    atom_store(&limiter->ends, plan_has_profile(plan));
     atom_store(&limiter->clock_ends_ns, earliest);
     atom_store(&limiter->counts_refused, counts);
     atom_store(&limiter->has_schedule, schedule);
@@ -88,7 +91,9 @@ static void end_pause(weir_limiter *limiter, uint64_t now_ns, weir_carry carry)
     atom_store(&limiter->paused_at_ns, 0);
 }
 
-static void make_rules(const weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, struct rule rule[])
+/* A profile begins with the first call, or at the change that brings it. */
+static void make_rules(const weir_limiter *limiter, const struct plan *plan, const struct home_room *room,
+                       uint64_t now_ns, struct rule rule[])
 {
     for (uint64_t i = 0; i < plan->count; i++) {
         rule[i] = plan->rule[i];
@@ -98,6 +103,9 @@ static void make_rules(const weir_limiter *limiter, const struct plan *plan, uin
         const uint64_t unix_ns = limiter->clock == WEIR_CLOCK_MANUAL ? now_ns : host_unix_ns();
         algorithm_align(&rule[i], now_ns, unix_ns);
     }
+    if (room->profile == NULL) return;
+    profile_pace(room->profile, &rule[0]);
+    if (limiter->generation == 0) rule[0].anchor_ns = RULE_NOT_BEGUN;
 }
 
 int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_ns, weir_carry carry, weir_error *error)
@@ -112,7 +120,7 @@ int limiter_change(weir_limiter *limiter, const struct plan *plan, uint64_t now_
     home_close(limiter, &held);
     queue_lock_all(limiter);
     now_ns = most(now_ns, limiter_now_ns(limiter)); /* a waiter that has left its queue by now has started */
-    make_rules(limiter, plan, now_ns, rule);
+    make_rules(limiter, plan, &room, now_ns, rule);
     /* The timestamps of a log are times, and go on during a pause. */
     const uint64_t stood_ns = held.home == HOME_LOG ? now_ns : limiter_stands_ns(limiter, now_ns);
     struct waiter *last = queue_collect(limiter, held.home, stood_ns);

@@ -66,6 +66,7 @@ static bool fits_word(const struct plan *plan)
 enum home home_of(const struct plan *plan)
 {
     if (plan->count == 1 && log_fits(&plan->rule[0])) return HOME_LOG;
+    if (plan_has_profile(plan)) return HOME_CELL; /* which is read under its lock only */
     return fits_word(plan) ? HOME_WORD : HOME_CELL;
 }
 
@@ -80,9 +81,15 @@ static struct log *make_log(const weir_limiter *limiter, uint64_t capacity, uint
     return log;
 }
 
-static uint64_t cell_bytes(const struct plan *plan)
+static uint64_t cell_state_bytes(const struct plan *plan)
 {
     return (uint64_t)decide_words_before(plan_rules(plan), (int)plan->count) * sizeof(uint64_t);
+}
+
+/* A profile is behind the state. */
+static uint64_t cell_bytes(const struct plan *plan)
+{
+    return cell_state_bytes(plan) + (plan_has_profile(plan) ? sizeof(struct profile) : 0);
 }
 
 uint64_t limiter_bytes(const struct plan *plan)
@@ -99,6 +106,10 @@ struct home_room home_make_room(const weir_limiter *limiter, const struct plan *
     if (home == HOME_CELL) {
         room.state = host_allocate(cell_bytes(plan));
         room.failed = room.state == NULL;
+        if (!room.failed && plan_has_profile(plan)) {
+            room.profile = (struct profile *)(void *)((char *)room.state + cell_state_bytes(plan));
+            plan_make_profile(plan, room.profile);
+        }
     }
     if (home == HOME_LOG) {
         const struct log *log = limiter_log(limiter);

@@ -128,6 +128,7 @@ struct weir_limiter {
     weir_plan plan;
     enum home home;
     uint32_t generation; /* the number of changes */
+    struct atom ends;    /* 1: the limit may have an end, after which a call that waits would wait for ever */
 };
 
 _Static_assert(offsetof(struct weir_limiter, min_sleep_ns) - offsetof(struct weir_limiter, clock) == SHARE_LINE,
@@ -225,6 +226,7 @@ uint64_t limiter_bytes(const struct plan *plan);
 struct home_room {
     enum home home;
     uint64_t *state;
+    struct profile *profile; /* NULL: the plan has none */
     struct log *log;
     bool failed;
 };
@@ -348,6 +350,11 @@ void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen);
 
 /* False if it slept and took nothing; the state may have changed, and the caller calls again. */
 bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decision);
+
+/* ---- report.c ---- */
+
+/* weir_due of each permit of a decision, one after the other. */
+void limiter_due_each(const weir_limiter *limiter, const weir_decision *decision, uint64_t due_ns[]);
 
 /* ---- take.c ---- */
 

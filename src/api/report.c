@@ -14,20 +14,24 @@ struct reading {
     bool first;
 };
 
-static uint64_t duration(const struct rule *rule, uint64_t ticks)
+/* The time that was given to calls, ahead or not. */
+static uint64_t allocated_ns(const struct rule *rule, uint64_t now_ns, const struct account *account)
 {
-    return shift_divide_ceil(ticks, rule->shift, rule->multiplier);
+    const uint64_t given = account->given > 0 ? (uint64_t)account->given : 0;
+    if (!clock_is_profile(rule)) return clock_ns_ago(rule, now_ns, given);
+    const uint64_t next = tick_at(rule, now_ns) - (uint64_t)account->due + (uint64_t)account->given;
+    return subtract_to_zero(ns_ceil_signed(rule, next), rule->anchor_ns);
 }
 
 /* In whole permits. */
-static void read_schedule(const struct rule *rule, const struct account *account, weir_stats *stats)
+static void read_schedule(const struct rule *rule, uint64_t now_ns, const struct account *account, weir_stats *stats)
 {
     const int64_t permit = (int64_t)ticks_of(rule, 1);
     const int64_t left = (int64_t)((uint64_t)account->due - (uint64_t)account->given);
     /* Rounded down, also below zero. */
     const int64_t open = left / permit - (left % permit < 0);
-    stats->allocated_ns = duration(rule, account->given > 0 ? (uint64_t)account->given : 0);
-    stats->idle_ns = duration(rule, account->missed);
+    stats->allocated_ns = allocated_ns(rule, now_ns, account);
+    stats->idle_ns = clock_ns_ago(rule, now_ns, account->missed);
     stats->due = permits_floor(rule, account->due > 0 ? (uint64_t)account->due : 0);
     stats->ahead = open < 0 ? (uint64_t)-open : 0;
     stats->missed = least(permits_floor(rule, account->missed), open > 0 ? (uint64_t)open : 0);
@@ -44,10 +48,10 @@ static void read_rules(const struct cell_content *content, void *context)
         const struct algorithm *algorithm = algorithm_of(rule);
         if (algorithm->lateness != NULL) {
             const struct account account = algorithm_account(rule, algorithm, state, tick_at(rule, reading->now_ns));
-            const uint64_t late_ns = duration(rule, account.behind);
+            const uint64_t late_ns = clock_ns_ago(rule, reading->now_ns, account.behind);
             const bool slowest = reading->first || late_ns < reading->stats->late_now_ns;
             if (slowest) reading->stats->late_now_ns = late_ns;
-            if (slowest) read_schedule(rule, &account, reading->stats);
+            if (slowest) read_schedule(rule, reading->now_ns, &account, reading->stats);
             reading->first = false;
         }
         state += state_words(rule, algorithm);
@@ -82,11 +86,11 @@ void weir_skip(weir_limiter *limiter, uint64_t permits)
     limiter_shift(limiter, (int64_t)least(permits, INT64_MAX));
 }
 
+/* The due times of permits of a decision, from the nth on. */
 struct asking {
     weir_limiter *limiter;
     const weir_decision *decision;
-    uint64_t nth;
-    weir_instant due;
+    uint64_t nth, *due_ns, count;
 };
 
 /* The rule that a decision was made by; NULL if a change has replaced it. */
@@ -104,24 +108,46 @@ static void compute_due(const struct cell_content *content, void *context)
     const struct rule *rule = rule_in_force(asking->limiter, content, decision);
     const struct algorithm *algorithm = rule == NULL ? NULL : algorithm_of(rule);
     if (algorithm == NULL || algorithm->lateness == NULL) return;
-    const uint64_t first = algorithm_due(rule, algorithm, decision->end, ticks_of(rule, decision->charged));
-    const uint64_t nth_ns = ns_ceil_signed(rule, first + ticks_of(rule, subtract_to_zero(asking->nth, 1)));
-    const uint64_t first_ns = decision->due.ns != 0 ? decision->due.ns : ns_ceil_signed(rule, first);
+    const struct rules rules = {content->rule, content->count};
+    const uint64_t *state = content->state + decide_words_before(rules, (int)decision->limit);
+    const uint64_t cost = ticks_of(rule, decision->charged), before = subtract_to_zero(asking->nth, 1);
+    const uint64_t first = algorithm_due_in(rule, algorithm, state, decision->end, cost);
     /* A call that lost its start keeps the time at which it was due. */
-    asking->due.ns = first_ns + (nth_ns - ns_ceil_signed(rule, first));
+    const uint64_t lost_ns = decision->due.ns != 0 ? decision->due.ns - ns_ceil_signed(rule, first) : 0;
+    uint64_t end = decision->end - cost, tick = first + algorithm_apart(rule, algorithm, end, before);
+    end += ticks_of(rule, before);
+    for (uint64_t i = 0; i < asking->count; i++) {
+        asking->due_ns[i] = ns_ceil_signed(rule, tick) + lost_ns;
+        tick += algorithm_apart(rule, algorithm, end, 1);
+        end += ticks_of(rule, 1);
+    }
+}
+
+/* What is not known otherwise was due when it started. */
+static void due_from(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth, uint64_t due_ns[],
+                     uint64_t count)
+{
+    const bool known = decision->verdict == WEIR_ALLOW && decision->due.ns != 0;
+    weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* only its locks are written */
+    struct asking asking = {locked, decision, nth, due_ns, count};
+    for (uint64_t i = 0; i < count; i++) due_ns[i] = known ? decision->due.ns : decision->start.ns;
+    const bool computed = known || atom_load(&limiter->has_schedule) != 0;
+    if (decision->verdict != WEIR_ALLOW || !computed) return;
+    host_lock(&locked->mutex);
+    limiter_look(locked, compute_due, &asking);
+    host_unlock(&locked->mutex);
+}
+
+void limiter_due_each(const weir_limiter *limiter, const weir_decision *decision, uint64_t due_ns[])
+{
+    due_from(limiter, decision, 1, due_ns, decision->charged);
 }
 
 /* Most decisions contain it; for the others it is computed from the rule that they were made by, while that is in
    force. */
 weir_instant weir_due(const weir_limiter *limiter, const weir_decision *decision, uint64_t nth)
 {
-    if (decision->verdict != WEIR_ALLOW) return decision->start;
-    if (decision->due.ns != 0 && nth <= 1) return decision->due;
-    if (decision->due.ns == 0 && atom_load(&limiter->has_schedule) == 0) return decision->start;
-    weir_limiter *locked = (weir_limiter *)(uintptr_t)limiter; /* only its locks are written */
-    struct asking asking = {locked, decision, nth, decision->due.ns != 0 ? decision->due : decision->start};
-    host_lock(&locked->mutex);
-    limiter_look(locked, compute_due, &asking);
-    host_unlock(&locked->mutex);
-    return asking.due;
+    weir_instant due = decision->due;
+    if (decision->verdict != WEIR_ALLOW || due.ns == 0 || nth > 1) due_from(limiter, decision, nth, &due.ns, 1);
+    return due;
 }

@@ -240,6 +240,12 @@ static void ask_before_wait(weir_limiter *limiter, const struct wait *wait, uint
     limiter_ask(limiter, &ask, decision);
 }
 
+/* The profile is over: nothing will be due.  None, which is no profile, may still be changed. */
+static bool has_ended(const weir_limiter *limiter, uint64_t passes_in_ns)
+{
+    return passes_in_ns == WEIR_FOREVER && atom_load(&limiter->ends) != 0 && !limiter_paused(limiter);
+}
+
 bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decision)
 {
     const uint32_t seen = host_event_seen(&limiter->event);
@@ -258,7 +264,7 @@ bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decis
     if (ahead && wait_for_start(limiter, wait, now_ns, left_ns, decision)) return decision->verdict != 0;
     /* Without an end of the wait it is enough that it can be reserved by then. */
     if (ahead && left_ns == WEIR_FOREVER) passes_in_ns = decision->retry_ns;
-    if (!waits || passes_in_ns > left_ns) {
+    if (!waits || passes_in_ns > left_ns || has_ended(limiter, passes_in_ns)) {
         count_wait(limiter, wait, decision);
         return true;
     }

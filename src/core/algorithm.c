@@ -43,8 +43,22 @@ struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct balance balance = algorithm->balance(rule, state, now);
-    const uint64_t debt = algorithm->options & WITH(DEBT) ? rule->debt : UINT64_MAX;
+    const bool has_debt = algorithm->options & WITH(DEBT) && !algorithm_arrives(rule, algorithm);
+    const uint64_t debt = has_debt ? rule->debt : UINT64_MAX;
     const uint64_t may_owe = debt == UINT64_MAX ? debt : subtract_to_zero(debt, balance.owed);
     *extra = least(*extra, add_saturating(balance.left, may_owe));
     return algorithm->commit(rule, state, (struct offer){now, now}, *extra);
+}
+
+void algorithm_skip(const struct rule *rule, uint64_t *state, uint64_t permits, bool back)
+{
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const uint64_t ticks = least(ticks_of(rule, permits), INT64_MAX);
+    if (algorithm->lateness == NULL) return;
+    if (algorithm_arrives(rule, algorithm)) {
+        const uint64_t end = algorithm_at(rule, algorithm, state, 0).end;
+        algorithm->place(rule, state, back ? subtract_to_zero(end, ticks) : add_saturating(end, ticks), true);
+    } else {
+        algorithm->lateness(rule, state, 0, back ? -(int64_t)ticks : (int64_t)ticks);
+    }
 }

@@ -6,7 +6,8 @@
    A state is a few words; zeroed, it is fresh.  A slot is the stretch of schedule that one call was given; it is known
    by its end, a position that only grows and that counts in the units of the costs.
 
-   All functions are total: a torn rule or a foreign state gives some answer and never a fault. */
+   All functions are total: a torn rule or a foreign state gives some answer and never a fault.  A rule with a profile
+   has a pointer; it is never torn, and never read from memory that others write. */
 #ifndef WEIR_CORE_ALGORITHM_H
 #define WEIR_CORE_ALGORITHM_H
 
@@ -16,6 +17,8 @@
 #include <weir/weir.h>
 
 #include "core/algorithms.h"
+#include "core/arrivals.h"
+#include "core/clock.h"
 #include "core/limit.h"
 #include "core/rule.h"
 #include "core/stamps.h"
@@ -121,6 +124,9 @@ struct algorithm {
     /* Moves a schedule on by so many ticks that are not going to be given, or back (by < 0) by what was given and is
        not used, while as much may start at once as before; returns what then has become of it.  NULL: it keeps none. */
     struct account (*lateness)(const struct rule *, uint64_t *state, uint64_t now, int64_t by);
+    /* Of a rule with RULE_ARRIVALS: the tick, signed, at which the permit behind a slot with this end is due.  `go`: it
+       becomes the next one, while as much may start at once as before.  NULL: no rule of it has arrivals. */
+    uint64_t (*place)(const struct rule *, uint64_t *state, uint64_t end, bool go);
 
     /* ---- leases: permits taken along; both NULL where there are none ---- */
 
@@ -173,6 +179,26 @@ static inline struct account algorithm_account(const struct rule *rule, const st
     return algorithm->lateness(rule, (uint64_t *)(uintptr_t)state, now, 0);
 }
 
+/* Do the permits of this rule move the position by gaps of their own? */
+static inline bool algorithm_arrives(const struct rule *rule, const struct algorithm *algorithm)
+{
+    return (rule->flags & RULE_ARRIVALS) != 0 && algorithm->place != NULL;
+}
+
+/* Of a slot with this end, the permit that came last: counted from 0, its number plus 1. */
+static inline uint64_t algorithm_given(const struct rule *rule, uint64_t end)
+{
+    return permits_floor(rule, end);
+}
+
+/* So many ticks from one permit, at this end, to the one so many later. */
+static inline uint64_t algorithm_apart(const struct rule *rule, const struct algorithm *algorithm, uint64_t end,
+                                       uint64_t permits)
+{
+    if (!algorithm_arrives(rule, algorithm)) return ticks_of(rule, permits);
+    return arrivals_span(rule, algorithm_given(rule, end), permits);
+}
+
 /* The tick at which, by the rate alone, the first permit of this slot was due; signed, as an end is. */
 static inline uint64_t algorithm_due(const struct rule *rule, const struct algorithm *algorithm, uint64_t end,
                                      uint64_t cost)
@@ -180,6 +206,35 @@ static inline uint64_t algorithm_due(const struct rule *rule, const struct algor
     const uint64_t first = rule->flags & RULE_STARTS_FULL ? rule->burst : UINT64_C(1) << (rule->scale & 63);
     return end - cost + (algorithm->due_at_end ? first : 0);
 }
+
+/* The same, of a slot that this state has given. */
+static inline uint64_t algorithm_due_in(const struct rule *rule, const struct algorithm *algorithm,
+                                        const uint64_t *state, uint64_t end, uint64_t cost)
+{
+    if (!algorithm_arrives(rule, algorithm)) return algorithm_due(rule, algorithm, end, cost);
+    return algorithm->place(rule, (uint64_t *)(uintptr_t)state, end - cost, false);
+}
+
+/* How many of the permits behind this end move the position by so many ticks at most. */
+static inline uint64_t algorithm_within(const struct rule *rule, const struct algorithm *algorithm, uint64_t end,
+                                        uint64_t ticks, uint64_t most)
+{
+    if (!algorithm_arrives(rule, algorithm)) return least(permits_floor(rule, ticks), most);
+    return arrivals_within(rule, algorithm_given(rule, end), ticks, most);
+}
+
+/* How many permits pass at once.  With arrivals the first of them needs a permit of the rate, and each other one the
+   gap in front of it. */
+static inline uint64_t algorithm_passing(const struct rule *rule, const struct algorithm *algorithm, struct taken at,
+                                         uint64_t most)
+{
+    const uint64_t passing = least(permits_floor(rule, at.room), most), one = ticks_of(rule, 1);
+    if (passing == 0 || !algorithm_arrives(rule, algorithm)) return passing;
+    return 1 + algorithm_within(rule, algorithm, at.end, at.room - one, least(most, ARRIVALS_MOST) - 1);
+}
+
+/* Moves a schedule on by permits that are not going to be given, or back by such that are still to come. */
+void algorithm_skip(const struct rule *rule, uint64_t *state, uint64_t permits, bool back);
 
 /* The time at which all is back, after this decision made at `now`. */
 static inline uint64_t algorithm_full(const struct rule *rule, const struct algorithm *algorithm,

@@ -16,14 +16,16 @@ static uint64_t shifted_ceil(uint64_t ticks, int left)
     return (ticks >> right) + ((ticks & ((UINT64_C(1) << right) - 1)) != 0);
 }
 
-static uint64_t same_time(const struct rule *from, const struct rule *to, uint64_t ticks)
-{
-    return shifted_ceil(multiply_divide_ceil(ticks, to->multiplier, from->multiplier), from->shift - to->shift);
-}
-
 uint64_t carry_waiting(const struct rule *from, const struct rule *to, uint64_t ticks)
 {
     return shifted_ceil(ticks, to->scale - from->scale);
+}
+
+static uint64_t same_time(const struct rule *from, const struct rule *to, uint64_t ticks)
+{
+    /* Of a profile's clock a tick has no length, so permits stay permits. */
+    if (clock_is_profile(from) || clock_is_profile(to)) return carry_waiting(from, to, ticks);
+    return shifted_ceil(multiply_divide_ceil(ticks, to->multiplier, from->multiplier), from->shift - to->shift);
 }
 
 uint64_t carry_moment(const struct rule *from, const struct rule *to, uint64_t tick, uint64_t now)

@@ -94,16 +94,22 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
     decision->remaining = left.permits;
 }
 
-/* What would be left.  Where a call leaves less or more than its own permits, only taking them shows it. */
-static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state, uint64_t room)
+/* What would be left, and when the first permit would be due.  Where a call leaves less or more than its own permits,
+   only taking them shows it. */
+static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state,
+                              struct taken before, uint64_t *due)
 {
     const struct algorithm *algorithm = asked->algorithm;
-    const uint64_t permits = permits_floor(rule, room);
+    const uint64_t permits = permits_floor(rule, before.room);
+    const bool arrives = algorithm_arrives(rule, algorithm);
+    *due = algorithm_due(rule, algorithm, before.end + asked->cost, asked->cost);
     if (permits == UINT64_MAX) return permits; /* of no rate */
-    if (!algorithm->pays_after) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
+    if (!algorithm->pays_after && !arrives) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
     uint64_t copy[STATE_WORDS_MAX];
     memcpy(copy, state, algorithm->words * sizeof *copy);
-    return permits_floor(rule, algorithm->commit(rule, copy, (struct offer){asked->now, asked->now}, asked->cost).room);
+    const struct taken after = algorithm->commit(rule, copy, (struct offer){asked->now, asked->now}, asked->cost);
+    if (arrives) *due = algorithm_due_in(rule, algorithm, copy, after.end, asked->cost);
+    return permits_floor(rule, after.room);
 }
 
 void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision)
@@ -113,12 +119,10 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
         const struct taken taken = algorithm_at(rule, algorithm, state, asked[i].now);
-        narrow(&left, i, permits_after(rule, &asked[i], state, taken.room));
+        uint64_t due;
+        narrow(&left, i, permits_after(rule, &asked[i], state, taken, &due));
         if (left.limit == i) decision->end = taken.end;
-        if (algorithm->lateness != NULL) {
-            const uint64_t due = algorithm_due(rule, algorithm, taken.end + asked[i].cost, asked[i].cost);
-            decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
-        }
+        if (algorithm->lateness != NULL) decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
         state += state_words(rule, algorithm);
     }
     decision->limit = (uint32_t)left.limit;
@@ -157,7 +161,8 @@ uint64_t decide_passing(struct rules rules, const uint64_t *state, uint64_t now_
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
-        passing = least(passing, permits_floor(rule, algorithm_at(rule, algorithm, state, tick_at(rule, now_ns)).room));
+        passing =
+            algorithm_passing(rule, algorithm, algorithm_at(rule, algorithm, state, tick_at(rule, now_ns)), passing);
         state += state_words(rule, algorithm);
     }
     return least(most(passing, 1), cost_max);

@@ -52,7 +52,8 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
         /* Of several schedules the slowest is the one that the work can be on. */
         if (algorithm->lateness != NULL) {
             decision->due.ns =
-                most(decision->due.ns, ns_ceil_signed(rule, algorithm_due(rule, algorithm, taken.end, asked[i].cost)));
+                most(decision->due.ns,
+                     ns_ceil_signed(rule, algorithm_due_in(rule, algorithm, state, taken.end, asked[i].cost)));
         }
         if ((waits ? latest : left.limit) == i) decision->end = taken.end;
         if (end != NULL) end[i] = taken.end;

@@ -67,7 +67,18 @@ struct facts facts_of(const struct limit *limit, const struct rule *rule)
 
 uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
 {
-    return algorithm_named(limit->algorithm)->most_in(limit, window_ns);
+    const uint64_t most_in = algorithm_named(limit->algorithm)->most_in(limit, window_ns);
+    /* At its highest rate, and what its clock may read too early is less than a permit. */
+    return limit->phases != 0 && most_in != UINT64_MAX ? most_in + 1 : most_in;
+}
+
+uint64_t facts_mean_in(const struct limit *limit, uint64_t window_ns)
+{
+    uint64_t permits = 1, period_ns = 1;
+    limit_rate(limit, &permits, &period_ns);
+    const unsigned lent = permits >> (64 - ARRIVALS_MEAN_BITS) == 0 ? ARRIVALS_MEAN_BITS : 0;
+    const uint64_t mean = multiply_divide_floor(permits << lent, window_ns, period_ns);
+    return lent != 0 ? mean : multiply_saturating(mean, UINT64_C(1) << ARRIVALS_MEAN_BITS);
 }
 
 /* A sleep that outlasts the pool brings the call that waited and what the pool holds; the rest of that time is lost.

@@ -24,6 +24,9 @@ uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, u
 /* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
 uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns);
 
+/* The permits that the rate gives in a window, in 2^-20. */
+uint64_t facts_mean_in(const struct limit *limit, uint64_t window_ns);
+
 /* ---- for the lines' own facts ---- */
 
 /* From empty to full. */

@@ -95,12 +95,13 @@ struct limit_problem limit_line(const struct limit *limit, struct rule *rule)
     const struct limit_problem problem = limit_read_rate(limit, &permits, &period_ns);
     if (problem.message != NULL) return problem;
     /* A tick of half a ns to a ns; where the burst lasts for centuries, up to 8 times as long. */
-    const unsigned scale = log2_ceil(period_ns, permits);
+    const bool profile = limit->phases != 0;
+    const unsigned scale = profile ? PROFILE_SCALE : log2_ceil(period_ns, permits);
     unsigned lent = 0;
     do {
         set_clock(rule, permits, period_ns, scale - lent);
         rule->burst = burst_ticks(limit, rule);
-    } while (rule->burst > BURST_TICKS_MAX && lent++ < SCALE_LENT_MAX && lent <= scale);
+    } while (!profile && rule->burst > BURST_TICKS_MAX && lent++ < SCALE_LENT_MAX && lent <= scale);
     if (rule->burst > BURST_TICKS_MAX) {
         return limit_wrong(
             OPTION_BURST,

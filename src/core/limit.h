@@ -24,6 +24,8 @@ enum option_kind {
     OPTION_ALIGN,
     OPTION_EDGE,
     OPTION_START,
+    OPTION_ARRIVALS,
+    OPTION_SEED,
     OPTION_COUNT_REFUSED,
     OPTION_SHADOW,
     OPTION_HOLD,
@@ -39,12 +41,23 @@ struct decimal {
     uint32_t places;
 };
 
+/* A limit whose rate changes with time is a list of these, the rate at the end of each; see profile.h. */
+struct phase {
+    uint64_t digits, period_ns; /* digits / 10^places permits a period; digits 0: a pause */
+    uint64_t lasts_ns;          /* UINT64_MAX: for good */
+    uint8_t places;
+    bool ramps; /* from the rate before it, or from nothing, to this one */
+};
+
+enum { PROFILE_SCALE = 16 /* its clock ticks so many times 2 per permit */, PHASES_MAX = 28 };
+
 enum amount_kind { AMOUNT_NONE, AMOUNT_COUNT, AMOUNT_TIME };
 
 enum pay { PAY_DEFAULT, PAY_SELF, PAY_NEXT };
 enum align { ALIGN_DEFAULT, ALIGN_CLOCK, ALIGN_FIRST };
 enum edge { EDGE_DEFAULT, EDGE_OPEN, EDGE_CLOSED };
 enum start { START_DEFAULT, START_FULL, START_EMPTY };
+enum arrival_process { ARRIVALS_DEFAULT, ARRIVALS_UNIFORM, ARRIVALS_POISSON };
 
 struct limit {
     struct decimal count;  /* permits ... */
@@ -53,13 +66,23 @@ struct limit {
     struct decimal factor; /* catchup of hybrid and timeline, cold of warmup */
     struct decimal strictness;
     uint64_t time_ns;     /* warmup of warmup, gap of sliding-log, block of fixed-window */
-    uint64_t delay, debt; /* permits */
+    uint64_t delay, debt; /* permits; delay is hybrid's seed */
     uint8_t algorithm;    /* an enum algorithm_name */
     uint8_t burst_kind;   /* an enum amount_kind */
-    uint8_t pay, align, edge, start;
+    uint8_t pay, align, edge, start, arrivals;
+    uint8_t phases; /* 0: no profile; else count and period_ns are its highest rate, and see limit_phases */
     bool nodelay, count_refused, shadow, has_time, has_strictness, has_delay, has_debt;
     char unit[WEIR_UNIT_SIZE];
 };
+
+/* The phases of a profile, which is alone in its text: they are where seven further limits would be.  A copy of the
+   limit is without them. */
+static inline struct phase *limit_phases(const struct limit *limit)
+{
+    return (struct phase *)(uintptr_t)(limit + 1);
+}
+
+_Static_assert(PHASES_MAX * sizeof(struct phase) <= (WEIR_LIMITS_MAX - 1) * sizeof(struct limit), "phases fit there");
 
 /* The option at fault, so that the reader of the text can point at it; message NULL when all is well, and "" when the
    value is outside of the option's range, which the option's row (plan/option.c) words. */

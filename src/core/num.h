@@ -115,8 +115,70 @@ static inline uint64_t multiply_divide_ceil(uint64_t a, uint64_t b, uint64_t div
     return wide_to_64(whole + (whole * divisor != top));
 }
 
+/* All 128 bits: sums, products and shifts have to fit; a difference is not below 0, a divisor not 0. */
+typedef uint128 num128;
+
+static inline num128 num128_multiply(uint64_t a, uint64_t b)
+{
+    return (num128)a * b;
+}
+
+static inline num128 num128_scale(num128 a, uint64_t b)
+{
+    return a * b;
+}
+
+static inline num128 num128_add(num128 a, num128 b)
+{
+    return a + b;
+}
+
+static inline num128 num128_subtract(num128 a, num128 b)
+{
+    return a - b;
+}
+
+static inline bool num128_less(num128 a, num128 b)
+{
+    return a < b;
+}
+
+/* shift below 64 */
+static inline num128 num128_shift_left(num128 a, unsigned shift)
+{
+    return a << shift;
+}
+
+static inline bool num128_fits(num128 a, unsigned bits)
+{
+    return bits >= 128 || a >> bits == 0;
+}
+
+/* What does not fit in 64 bits is UINT64_MAX. */
+static inline uint64_t num128_low(num128 a)
+{
+    return wide_to_64(a);
+}
+
+static inline num128 num128_divide(num128 top, num128 divisor, num128 *remainder)
+{
+    *remainder = top % divisor;
+    return top / divisor;
+}
+
 #else
 
+typedef struct halves num128;
+
+#define num128_multiply portable_num128_multiply
+#define num128_scale portable_num128_scale
+#define num128_add portable_num128_add
+#define num128_subtract portable_num128_subtract
+#define num128_less portable_num128_less
+#define num128_shift_left portable_num128_shift_left
+#define num128_fits portable_num128_fits
+#define num128_low portable_num128_low
+#define num128_divide portable_num128_divide
 #define multiply_shift_floor portable_multiply_shift_floor
 #define multiply_shift_floor_64 portable_multiply_shift_floor_64
 #define shift_divide_ceil portable_shift_divide_ceil

@@ -3,6 +3,7 @@
 #ifndef WEIR_CORE_NUM_PORTABLE_H
 #define WEIR_CORE_NUM_PORTABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct halves {
@@ -56,6 +57,73 @@ static inline uint64_t halves_divide_ceil(struct halves top, uint64_t divisor)
     const uint64_t quotient = halves_divide(top, divisor, &remainder);
     return quotient < UINT64_MAX && remainder != 0 ? quotient + 1 : quotient;
 }
+
+/* ---- all 128 bits: sums, products and shifts have to fit ---- */
+
+static inline struct halves portable_num128_multiply(uint64_t a, uint64_t b)
+{
+    return halves_multiply(a, b);
+}
+
+static inline struct halves portable_num128_scale(struct halves a, uint64_t b)
+{
+    struct halves product = halves_multiply(a.low, b);
+    product.high += a.high * b;
+    return product;
+}
+
+static inline struct halves portable_num128_add(struct halves a, struct halves b)
+{
+    const uint64_t low = a.low + b.low;
+    return (struct halves){a.high + b.high + (low < a.low), low};
+}
+
+static inline struct halves portable_num128_subtract(struct halves a, struct halves b)
+{
+    return (struct halves){a.high - b.high - (a.low < b.low), a.low - b.low};
+}
+
+static inline bool portable_num128_less(struct halves a, struct halves b)
+{
+    return a.high != b.high ? a.high < b.high : a.low < b.low;
+}
+
+/* shift below 64 */
+static inline struct halves portable_num128_shift_left(struct halves a, unsigned shift)
+{
+    if (shift == 0) return a;
+    return (struct halves){a.high << shift | a.low >> (64 - shift), a.low << shift};
+}
+
+static inline bool portable_num128_fits(struct halves a, unsigned bits)
+{
+    if (bits >= 64) return bits >= 128 || a.high >> (bits - 64) == 0;
+    return a.high == 0 && a.low >> bits == 0;
+}
+
+static inline uint64_t portable_num128_low(struct halves a)
+{
+    return a.high != 0 ? UINT64_MAX : a.low;
+}
+
+static inline struct halves portable_num128_divide(struct halves top, struct halves divisor, struct halves *remainder)
+{
+    struct halves quotient = {0, 0}, rest = {0, 0};
+    for (int bit = 127; bit >= 0; bit--) {
+        const uint64_t next = bit >= 64 ? top.high >> (bit - 64) : top.low >> bit;
+        const bool carried = rest.high >> 63 != 0;
+        rest = portable_num128_shift_left(rest, 1);
+        rest.low |= next & 1;
+        const bool fits = carried || !portable_num128_less(rest, divisor);
+        if (fits) rest = portable_num128_subtract(rest, divisor);
+        quotient = portable_num128_shift_left(quotient, 1);
+        quotient.low |= fits;
+    }
+    *remainder = rest;
+    return quotient;
+}
+
+/* ---- 64 bits ---- */
 
 static inline uint64_t portable_multiply_shift_floor(uint64_t a, uint64_t b, unsigned shift)
 {

@@ -65,16 +65,6 @@ static struct field *add_field(struct reader *reader, const char *at, struct sli
     return field;
 }
 
-const struct field *fields_find(const struct fields *fields, const char *name)
-{
-    const struct slice wanted = slice_of(name);
-    for (unsigned i = 0; i < fields->count; i++) {
-        const struct field *field = &fields->field[i];
-        if (slice_is(field->name, wanted)) return field->kind != FIELD_NULL ? field : NULL;
-    }
-    return NULL;
-}
-
 /* What was written to the room since it had this size. */
 static struct slice written_since(const struct reader *reader, size_t size)
 {

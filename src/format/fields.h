@@ -35,6 +35,14 @@ bool fields_read_form(struct slice text, struct bytes *room, struct fields *fiel
 bool fields_read_json(struct slice text, struct bytes *room, struct fields *fields, struct fields_problem *problem);
 
 /* NULL: there is none, or it is null. */
-const struct field *fields_find(const struct fields *fields, const char *name);
+static inline const struct field *fields_find(const struct fields *fields, const char *name)
+{
+    const struct slice wanted = slice_of(name);
+    for (unsigned i = 0; i < fields->count; i++) {
+        const struct field *field = &fields->field[i];
+        if (slice_is(field->name, wanted)) return field->kind != FIELD_NULL ? field : NULL;
+    }
+    return NULL;
+}
 
 #endif

@@ -24,16 +24,15 @@ static void add_byte(struct json *json, char byte)
 }
 
 /* A comma, the name, and the value or what it begins with; all or nothing. */
-static void put(struct json *json, const char *name, struct slice value)
+static void put(struct json *json, struct slice name, struct slice value)
 {
-    const struct slice named = slice_of(name != NULL ? name : "");
-    char *at = room(json, json->comma + (name != NULL ? named.size + 3 : 0) + value.size);
+    char *at = room(json, json->comma + (name.bytes != NULL ? name.size + 3 : 0) + value.size);
     if (at == NULL) return;
     if (json->comma) *at++ = ',';
-    if (name != NULL) {
+    if (name.bytes != NULL) {
         *at++ = '"';
-        memcpy(at, named.bytes, named.size);
-        at += named.size;
+        memcpy(at, name.bytes, name.size);
+        at += name.size;
         *at++ = '"';
         *at++ = ':';
     }
@@ -43,7 +42,7 @@ static void put(struct json *json, const char *name, struct slice value)
 
 void json_object(struct json *json, const char *name)
 {
-    put(json, name, (struct slice){"{", 1});
+    put(json, json_name(name), (struct slice){"{", 1});
     json->comma = false;
 }
 
@@ -55,7 +54,7 @@ void json_end_object(struct json *json)
 
 void json_array(struct json *json, const char *name)
 {
-    put(json, name, (struct slice){"[", 1});
+    put(json, json_name(name), (struct slice){"[", 1});
     json->comma = false;
 }
 
@@ -67,10 +66,10 @@ void json_end_array(struct json *json)
 
 void json_decimal(struct json *json, const char *name, const char *number)
 {
-    put(json, name, slice_of(number));
+    put(json, json_name(name), slice_of(number));
 }
 
-void json_number(struct json *json, const char *name, uint64_t number)
+void json_add_number(struct json *json, struct slice name, uint64_t number)
 {
     char digits[BYTES_NUMBER_MAX];
     char *end = digits + sizeof digits;
@@ -151,7 +150,7 @@ static size_t plain_size(struct slice text, bool in_html)
     return at;
 }
 
-static void add_string(struct json *json, const char *name, struct slice text, bool key)
+static void add_string(struct json *json, struct slice name, struct slice text, bool key)
 {
     struct bytes *out = json->out;
     const size_t before = out->size;
@@ -168,17 +167,12 @@ static void add_string(struct json *json, const char *name, struct slice text, b
     out->full = out->full || was_full;
 }
 
-void json_string(struct json *json, const char *name, struct slice text)
+void json_add_string(struct json *json, struct slice name, struct slice text)
 {
     add_string(json, name, text, false);
 }
 
 void json_key(struct json *json, const char *name, struct slice key)
 {
-    add_string(json, name, key, true);
-}
-
-void json_text(struct json *json, const char *name, const char *text)
-{
-    json_string(json, name, slice_of(text));
+    add_string(json, json_name(name), key, true);
 }

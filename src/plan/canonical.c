@@ -4,6 +4,7 @@
 
 #include "core/algorithm.h"
 #include "plan/option.h"
+#include "plan/profile/phases.h"
 #include "plan/text.h"
 #include "plan/words.h"
 
@@ -22,6 +23,7 @@ void text_write(struct writer *writer, const struct limit *limit)
         write_text(writer, words_algorithm_name(limit->algorithm));
         return;
     }
-    text_write_rate(writer, limit);
+    if (limit->phases != 0) phases_write(writer, limit);
+    else text_write_rate(writer, limit);
     for (int option = 0; option < OPTIONS; option++) option_write(writer, limit, option);
 }

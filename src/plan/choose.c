@@ -5,6 +5,7 @@
 
 #include "core/algorithm.h"
 #include "plan/option.h"
+#include "plan/profile/phases.h"
 #include "plan/reader.h"
 #include "plan/words.h"
 
@@ -17,6 +18,7 @@ static bool read_option(struct reader *reader)
         return reader_fail(reader, at, "expected an option or \";\" ; two limits are joined by \";\": 10/s; 1000/h");
     }
     const int option = option_find(start, size);
+    if (option < 0 && phases_fail_near(reader, at, start, size)) return false;
     if (option < 0) return reader_fail_unknown_word(reader, at, start, size);
     if (reader->seen & UINT32_C(1) << option)
         return reader_fail_at_word(reader, at, WEIR_EINVAL, "", start, size, " is given twice");
@@ -48,6 +50,15 @@ static bool foreign_option(struct reader *reader, int option)
     return false;
 }
 
+/* Starts at random are those of one limiter that paces; a state for each key, or in an engine, has none. */
+static bool paces(struct reader *reader)
+{
+    if (reader->use == WEIR_PACE || reader->limit->arrivals != ARRIVALS_POISSON) return true;
+    return reader_fail_at_word(reader, reader->column[OPTION_ARRIVALS], WEIR_EUNSUPPORTED,
+                               "arrivals=poisson is for pacing: ", "", 0,
+                               "weir pace, weir explain --pace, or weir_open with use = WEIR_PACE");
+}
+
 /* Selects the algorithm from the options and the use when none was named, and checks that it accepts all options. */
 static bool choose_algorithm(struct reader *reader)
 {
@@ -70,7 +81,7 @@ static bool choose_algorithm(struct reader *reader)
             return foreign_option(reader, i);
         }
     }
-    return true;
+    return paces(reader);
 }
 
 /* nginx's burst does not count the request that is being served. */
@@ -91,8 +102,22 @@ bool reader_options(struct reader *reader)
     for (;;) {
         reader_skip_spaces(reader);
         const char c = reader_peek(reader);
-        if (c == '\0' || c == ';' || c == ',') break;
+        if (c == '\0' || c == ';' || c == ',' || phases_follow(reader)) return true;
         if (!read_option(reader)) return false;
     }
-    return choose_algorithm(reader) && count_nginx_burst(reader);
+}
+
+/* Only lines whose ticks are parts of a permit can have any other clock. */
+static bool may_change(struct reader *reader)
+{
+    const uint8_t algorithm = reader->limit->algorithm;
+    if (reader->limit->phases == 0 || algorithm == ALGORITHM_HYBRID || algorithm == ALGORITHM_GCRA) return true;
+    return reader_fail_at_word(reader, reader->value[OPTION_ALGORITHM], WEIR_EUNSUPPORTED,
+                               "a rate that changes with time goes with algorithm=hybrid or gcra, not with ",
+                               words_algorithm_name(algorithm), strlen(words_algorithm_name(algorithm)), "");
+}
+
+bool reader_choose(struct reader *reader)
+{
+    return choose_algorithm(reader) && may_change(reader) && count_nginx_burst(reader);
 }

@@ -67,10 +67,28 @@ static void label_window(struct writer *writer, uint64_t ns)
     end_label(writer, began);
 }
 
+/* Of arrivals at random there is no most: how many come on average, and how many hardly ever. */
+static void explain_arrivals(struct writer *writer, const struct limit *limit, uint64_t window_ns)
+{
+    const uint64_t mean = facts_mean_in(limit, window_ns), rarely = arrivals_quantile(mean);
+    const uint64_t whole = mean >> ARRIVALS_MEAN_BITS, half = (UINT64_C(1) << ARRIVALS_MEAN_BITS) / 2;
+    if (whole >= 1000) write_grouped(writer, whole);
+    else write_decimal(writer, (mean * 1000 + half) >> ARRIVALS_MEAN_BITS, 3);
+    write_text(writer, " on average");
+    if (rarely == UINT64_MAX) return;
+    write_text(writer, ", more than ");
+    write_grouped(writer, rarely);
+    write_text(writer, " in one of 1,000");
+}
+
 static void explain_window(struct writer *writer, const struct limit *limit, uint64_t window_ns)
 {
     const uint64_t most = facts_most_in(limit, window_ns);
     label_window(writer, window_ns);
+    if (limit->arrivals == ARRIVALS_POISSON) {
+        explain_arrivals(writer, limit, window_ns);
+        return;
+    }
     write_text(writer, most == UINT64_MAX ? "any number: the schedule is the only bound" : "at most ");
     if (most != UINT64_MAX) write_grouped(writer, most);
 }
@@ -137,19 +155,16 @@ static void explain_late(struct writer *writer, const struct limit *limit, const
     write_text(writer, " late\n");
 }
 
-static void explain_pace(struct writer *writer, const struct limit *limit, const struct facts *facts)
+static void explain_stall(struct writer *writer, const struct limit *limit, const struct facts *facts)
 {
-    label(writer, "on schedule");
-    write_text(writer, "one every ");
-    write_duration(writer, facts->spacing_ns);
-    write_text(writer, "\n");
+    const bool at_random = limit->arrivals == ARRIVALS_POISSON;
     label(writer, "after a stall");
     if (facts->at_once == UINT64_MAX) {
         write_text(writer, "all that the schedule has left, at once\n");
         return;
     }
     write_grouped(writer, facts->at_once);
-    write_text(writer, " at once, then ");
+    write_text(writer, at_random ? " at once on average, then " : " at once, then ");
     const bool catches_up = limit->factor.digits > 1 || limit->factor.places != 0;
     if (!catches_up) {
         write_text(writer, "as before; the lost time is reported, not made up\n");
@@ -157,6 +172,16 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     }
     write_decimal(writer, limit->factor.digits, limit->factor.places);
     write_text(writer, " times as fast until the lost time is made up\n");
+}
+
+static void explain_pace(struct writer *writer, const struct limit *limit, const struct facts *facts)
+{
+    const bool at_random = limit->arrivals == ARRIVALS_POISSON;
+    label(writer, "on schedule");
+    write_text(writer, "one every ");
+    write_duration(writer, facts->spacing_ns);
+    write_text(writer, at_random ? " on average, at random: a Poisson process, which seed= repeats\n" : "\n");
+    explain_stall(writer, limit, facts);
 }
 
 /* Two starts are at least as far apart as the longest window that has room for only one. */
@@ -200,6 +225,7 @@ static void explain_gap(struct writer *writer, const struct limit *limit, uint64
     label(writer, "shortest gap");
     if (gap_ns == 0) write_text(writer, "0");
     else write_duration(writer, gap_ns);
+    if (limit->arrivals == ARRIVALS_POISSON) write_text(writer, ": starts may come together");
     if (is_strict(limit, gap_ns)) {
         write_text(writer, ": strict limiting\n");
         return;
@@ -302,6 +328,13 @@ static void explain_memory(struct writer *writer, uint64_t state_bytes, const st
     write_text(writer, "\n");
 }
 
+static void explain_full(struct writer *writer, const struct facts *facts)
+{
+    label(writer, "back to full");
+    write_duration(writer, facts->full_ns);
+    write_text(writer, " after the last call\n");
+}
+
 static void explain_limit(struct writer *writer, const struct limit *limit, const struct rule *rule,
                           const struct plan_memory *memory, uint64_t window_ns)
 {
@@ -314,24 +347,35 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     }
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct facts facts = facts_of(limit, rule);
-    if (algorithm->lateness != NULL) {
+    if (limit->phases != 0) {
+        explain_phases(limit, writer);
+        if (limit->arrivals == ARRIVALS_POISSON) {
+            label(writer, "arrivals");
+            write_text(writer, "at random: a Poisson process, which seed= repeats\n");
+        }
+        if (algorithm->lateness != NULL) explain_stall(writer, limit, &facts);
+    } else if (algorithm->lateness != NULL) {
         explain_pace(writer, limit, &facts);
         explain_gap(writer, limit, facts.spacing_ns);
         explain_sleeping(writer, limit, rule);
     } else {
         explain_admission(writer, &facts);
     }
-    explain_period(writer, limit, algorithm);
+    if (limit->phases == 0) {
+        explain_period(writer, limit, algorithm);
+    } else { /* at the highest rate */
+        explain_window(writer, limit, limit->period_ns);
+        write_text(writer, "\n");
+    }
     if (algorithm->lateness != NULL) explain_late(writer, limit, &facts);
     if (window_ns != 0 && window_ns != limit->period_ns) {
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
     }
     explain_largest(writer, limit, algorithm, &facts, permits_floor(rule, rule->burst));
-    label(writer, "back to full");
-    write_duration(writer, facts.full_ns);
-    write_text(writer, " after the last call\n");
-    explain_memory(writer, facts.state_bytes, memory, algorithm->has_stamps);
+    if (limit->phases == 0) explain_full(writer, &facts);
+    const bool in_tables = limit->phases == 0 && limit->arrivals != ARRIVALS_POISSON;
+    explain_memory(writer, facts.state_bytes, in_tables ? memory : NULL, algorithm->has_stamps);
     if (facts.note == NULL) return;
     label(writer, "note");
     write_text(writer, facts.note);

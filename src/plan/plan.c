@@ -11,6 +11,27 @@
 #include "core/slot.h"
 #include "plan/text.h"
 
+void plan_make_profile(const struct plan *plan, struct profile *profile)
+{
+    size_t at;
+    profile_make(profile, &plan->limit[0], &at);
+}
+
+/* The rules to decide by.  A profile is compiled for each call, as a plan has no pointers; it begins at instant 0. */
+struct paced {
+    struct rule rule;
+    struct profile profile;
+};
+
+static struct rules rules_by(const struct plan *plan, struct paced *paced)
+{
+    if (!plan_has_profile(plan)) return plan_rules(plan);
+    paced->rule = plan->rule[0];
+    plan_make_profile(plan, &paced->profile);
+    profile_pace(&paced->profile, &paced->rule);
+    return (struct rules){&paced->rule, 1};
+}
+
 int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_error *error)
 {
     weir_error unwanted;
@@ -27,6 +48,7 @@ int weir_plan_parse(weir_plan *plan, const char *limits, weir_use use, weir_erro
     if (count < 0) return count;
     parsed.count = (uint64_t)count;
     for (int i = 0; i < count; i++) parsed.interval[i] = slot_interval(&parsed.limit[i], &parsed.rule[i]);
+    if (plan_has_profile(&parsed)) parsed.interval[0] = 0; /* fits no slot */
     memset(plan, 0, sizeof *plan);
     memcpy(plan, &parsed, sizeof parsed);
     return 0;
@@ -81,7 +103,8 @@ uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
 
 uint64_t weir_decide_full_ns(const weir_plan *plan, const weir_decision *decision)
 {
-    return plan_full_ns(plan_rules(plan_inside_const(plan)), decision);
+    struct paced paced;
+    return plan_full_ns(rules_by(plan_inside_const(plan), &paced), decision);
 }
 
 size_t weir_state_size(const weir_plan *plan)
@@ -95,10 +118,11 @@ weir_decision weir_decide_within(const weir_plan *plan, void *state, weir_instan
                                  uint64_t wait_max_ns)
 {
     weir_decision decision;
+    struct paced paced;
     uint64_t each[WEIR_LIMITS_MAX];
     cost_alike(each, WEIR_LIMITS_MAX, cost);
     const struct question question = {.now_ns = now.ns, .wait_max_ns = wait_max_ns, .cost = each};
-    decide(plan_rules(plan_inside_const(plan)), state, &question, NULL, &decision);
+    decide(rules_by(plan_inside_const(plan), &paced), state, &question, NULL, &decision);
     return decision;
 }
 
@@ -110,10 +134,11 @@ weir_decision weir_decide(const weir_plan *plan, void *state, weir_instant now, 
 void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, weir_decision *decision, uint64_t actual)
 {
     uint64_t charged[WEIR_LIMITS_MAX], used[WEIR_LIMITS_MAX];
+    struct paced paced;
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     cost_alike(charged, WEIR_LIMITS_MAX, decision->charged);
     cost_alike(used, WEIR_LIMITS_MAX, actual);
-    decide_settle(plan_rules(plan_inside_const(plan)), state, now.ns, decision, charged, used, NULL);
+    decide_settle(rules_by(plan_inside_const(plan), &paced), state, now.ns, decision, charged, used, NULL);
     decision->charged = 0;
     decision->reserved |= DECISION_SETTLED;
 }

@@ -8,6 +8,7 @@
 #include "core/decide.h"
 #include "core/facts.h"
 #include "core/limit.h"
+#include "core/profile.h"
 #include "plan/write.h"
 
 /* The rule that a named limit had before it was changed, for a table's slots (api/table/rules.c). */
@@ -45,8 +46,26 @@ static inline struct rules plan_rules(const struct plan *plan)
     return (struct rules){plan->rule, (int)plan->count};
 }
 
+/* Is it one limit whose rate changes with time?  Its rule is that of its highest rate; a limiter, or a call here, gives
+   a copy of the rule the profile's clock (profile_pace). */
+static inline bool plan_has_profile(const struct plan *plan)
+{
+    return plan->limit[0].phases != 0;
+}
+
+/* Of a plan that was parsed, so there is no problem. */
+void plan_make_profile(const struct plan *plan, struct profile *profile);
+
 /* True when the limits count different units, so that one cost for all of them is probably a mistake. */
 bool plan_has_units(const struct plan *plan);
+
+/* True if it has arrivals at random. */
+static inline bool plan_arrives(const struct plan *plan)
+{
+    unsigned flags = 0;
+    for (uint64_t i = 0; i < plan->count; i++) flags |= plan->rule[i].flags;
+    return (flags & RULE_ARRIVALS) != 0;
+}
 
 /* What weir_decide_full_ns answers, for these rules. */
 uint64_t plan_full_ns(struct rules rules, const weir_decision *decision);
@@ -58,6 +77,9 @@ struct plan_memory {
 
 /* The text that `weir explain` prints; window_ns adds one more window, 0 adds none. */
 void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t window_ns, struct writer *writer);
+
+/* The table of a profile's phases. */
+void explain_phases(const struct limit *limit, struct writer *writer);
 
 /* The line with the most that passes in a period, and with the strict alternative if that is more than the count.
    Writes nothing for a limit without a rate. */

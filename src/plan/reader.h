@@ -17,12 +17,15 @@ struct reader {
     struct limit *limit;
     weir_use use;
     bool bare;                  /* a number without a period */
+    bool zero;                  /* the rate may be 0: a ramp begins or ends there */
+    bool rated;                 /* a rate was read, so the unit is known */
     bool nginx;                 /* written as nginx writes it, whose burst counts differently */
     uint8_t brought;            /* the algorithm that the spelling of the rate selects, or 0 */
     uint32_t seen;              /* a bit for each option that was given */
     size_t last_at, last_size;  /* the limit before this one, as it was written; size 0: there is none */
     size_t column[OPTIONS + 1]; /* offset of each option: of its name ... */
     size_t value[OPTIONS + 1];  /* ... and of its value */
+    size_t phase_at[PHASES_MAX];
 };
 
 static inline char reader_peek(const struct reader *reader)
@@ -90,7 +93,13 @@ bool reader_scale_number(struct decimal *number, uint64_t factor);
 bool reader_whole(struct reader *reader, size_t at, struct decimal number, uint64_t factor, uint64_t *value,
                   const char *expected);
 
-/* Reads the options up to the end of the limit, and selects the algorithm. */
+/* Reads a count and its period, with the unit. */
+bool reader_rate(struct reader *reader);
+
+/* Reads the options up to the end of the limit, or to a word of a profile. */
 bool reader_options(struct reader *reader);
+
+/* Selects the algorithm, when all options are read. */
+bool reader_choose(struct reader *reader);
 
 #endif

@@ -4,6 +4,8 @@
        text  = limit , { ";" , limit }          limit  = rate , { space , option }
        rate  = count , [ unit ] , "/" , [ number ] , period  |  number , [ "," , ratio ]  |  number , "r/s"
 
+   or the phases of a profile, see phases.c.
+
    It reads once from left to right.  The first error is reported at its column, with what was expected and an example;
    from there on the reading functions return false.  Any bytes are safe to read, and numbers are exact decimals. */
 #include "plan/text.h"
@@ -14,6 +16,7 @@
 #include "core/num.h"
 #include "plan/reader.h"
 #include "plan/option.h"
+#include "plan/profile/phases.h"
 #include "plan/words.h"
 #include "plan/write.h"
 
@@ -143,7 +146,8 @@ static bool read_words(struct reader *reader, struct between *between)
         const size_t size = reader_word(reader, &start);
         between->per = words_equal("per", start, size);
         if (between->per) return true;
-        if (size == 0 || reader_peek(reader) == '=' || option_find(start, size) >= 0) {
+        const bool phase = words_equal("for", start, size) || words_equal("then", start, size);
+        if (size == 0 || reader_peek(reader) == '=' || phase || option_find(start, size) >= 0) {
             reader->at = before;
             return true;
         }
@@ -237,7 +241,7 @@ static bool read_bare(struct reader *reader)
     return limit->factor.digits != 0 ? true : reader_fail_no_ratio(reader, at);
 }
 
-static bool text_read_rate(struct reader *reader)
+bool reader_rate(struct reader *reader)
 {
     struct limit *limit = reader->limit;
     const size_t at = reader->at;
@@ -246,7 +250,8 @@ static bool text_read_rate(struct reader *reader)
     if (!reader_is_digit(reader_peek(reader))) return reader_fail_no_rate(reader, at, expected_rate);
     if (!reader_number(reader, &limit->count, expected_rate)) return false;
     const bool nginx = reader_peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
-    if (limit->count.digits == 0) return reader_fail(reader, at, "a rate is above 0; to stop everything write none");
+    if (limit->count.digits == 0 && !reader->zero)
+        return reader_fail(reader, at, "a rate is above 0; to stop everything write none");
     if (nginx) return read_nginx(reader);
     if (!read_words(reader, &between)) return false;
     if (between.per) return read_period(reader);
@@ -300,7 +305,11 @@ static bool read_limit(struct reader *reader)
     reader->value[OPTION_ALGORITHM] = reader->at;
     if (!read_word_limit(reader, &found)) return false;
     if (found) return true;
-    if (!text_read_rate(reader) || !reader_options(reader)) return false;
+    const bool begins = phases_begin(reader);
+    reader->zero = phases_may_ramp(reader);
+    if (!begins && (!reader_rate(reader) || !reader_options(reader))) return false;
+    if ((begins || phases_follow(reader)) && !phases_read(reader, !begins)) return false;
+    if (!reader_choose(reader)) return false;
     const bool ratio = (reader->seen >> OPTION_CATCHUP & 1) != 0;
     if (reader->bare && !ratio && reader->use == WEIR_ADMIT && !verb_follows(reader)) return not_bare(reader);
     return true;
@@ -316,7 +325,7 @@ static bool is_below_one(const struct reader *reader)
 static bool text_compile(struct reader *reader, struct rule *rule)
 {
     const struct limit_problem problem = limit_compile(reader->limit, rule);
-    if (problem.message == NULL) return true;
+    if (problem.message == NULL) return reader->limit->phases == 0 || phases_check(reader);
     const bool said = problem.option == OPTION_RATE || reader->seen & UINT32_C(1) << problem.option;
     const size_t at = reader->value[said ? problem.option : OPTION_ALGORITHM];
     if (problem.option == OPTION_SHADOW)

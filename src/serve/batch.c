@@ -94,21 +94,32 @@ void batch_begin(struct batch *batch)
 
 /* ---- answers ---- */
 
-static bool send_or_park(struct batch *batch, struct session *session)
+static bool send_or_park(struct batch *batch, struct session *session, struct slice bytes)
 {
-    if (session->parked != 0 && !batch->answering) return park_bytes(batch, session, bytes_slice(&batch->out));
-    batch->send(batch->sender, session, bytes_slice(&batch->out));
+    if (session->parked != 0 && !batch->answering) return park_bytes(batch, session, bytes);
+    batch->send(batch->sender, session, bytes);
     return true;
 }
 
+static void send_portion(struct batch *batch, struct session *session, struct slice bytes, bool full)
+{
+    if (!full && (bytes.size == 0 || send_or_park(batch, session, bytes))) return;
+    session->closing = true; /* half an answer is none, and what follows would be taken for it */
+    batch->send(batch->sender, session, (struct slice){bytes.bytes, 0}); /* so that it is noticed */
+}
+
+/* When all are written: what writes one and what sends one each find their own code in the cache again. */
 void batch_flush(struct batch *batch)
 {
-    struct session *session = batch->out_session;
-    if (batch->out.size != 0 && session != NULL && !batch->out.full) batch->out.full = !send_or_park(batch, session);
-    if (batch->out.full && session != NULL) {
-        session->closing = true; /* half an answer is none, and what follows would be taken for it */
-        batch->send(batch->sender, session, (struct slice){batch->out.memory, 0}); /* so that it is noticed */
+    size_t end = 0;
+    for (unsigned i = 0; i < batch->portions; i++) {
+        const size_t begin = end;
+        const bool last = i + 1 == batch->portions;
+        end = last ? batch->out.size : batch->portion[i + 1].begin;
+        const struct slice bytes = {batch->out.memory + begin, end - begin};
+        send_portion(batch, batch->portion[i].session, bytes, last && batch->out.full);
     }
+    batch->portions = 0;
     batch->out.size = 0;
     batch->out.full = false;
 }
@@ -123,9 +134,10 @@ static void grow(struct batch *batch, size_t room)
 
 struct bytes *batch_reply_roomy(struct batch *batch, struct session *session, size_t room)
 {
-    if (batch->out_session != session || batch->out.capacity - batch->out.size < room) batch_flush(batch);
+    const bool fits = batch->out.capacity - batch->out.size >= room && !batch->out.full;
+    if (!fits || batch->portions == BATCH_ASKS) batch_flush(batch);
     if (batch->out.capacity < room) grow(batch, room);
-    batch->out_session = session;
+    batch->portion[batch->portions++] = (struct batch_portion){session, batch->out.size};
     return &batch->out;
 }
 
@@ -155,13 +167,14 @@ void batch_answer_one(struct batch *batch, unsigned number)
 /* What was written before its question goes before it. */
 static void park(struct batch *batch, struct call *call)
 {
-    if (batch->out_session == call->session) batch_flush(batch);
+    batch_flush(batch);
     if (!park_add(batch, call)) call->session->closing = true; /* without memory for its limit */
 }
 
 static void answer_all(struct batch *batch)
 {
     for (unsigned i = 0; i < batch->count; i++) {
+        if (batch->call[i].under.mark != 0 && !batch->call[i].peek) plans_met(batch, i);
         if (batch->parking != NULL && batch->call[i].under.is_shared) park(batch, &batch->call[i]);
         else batch_answer_one(batch, i);
     }
@@ -218,9 +231,7 @@ void batch_take(struct batch *batch, const struct call *call, const uint64_t eac
     queued->shadow_denied = false;
     ask->plan = call->under.plan;
     ask->cost = queued->cost;
-    const unsigned number = batch->count++;
-    decide_expect(batch, queued, number);
-    if (queued->under.mark != 0 && !queued->peek) plans_met(batch, number);
+    decide_expect(batch, queued, batch->count++);
 }
 
 static void empty_scratch(struct batch *batch)
@@ -240,7 +251,6 @@ void batch_end(struct batch *batch)
 {
     batch_settle_queue(batch);
     batch_flush(batch);
-    batch->out_session = NULL;
     empty_scratch(batch);
     stats_add(&batch->stats->batches, 1);
     if (batch->decisions == 0) return;

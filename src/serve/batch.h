@@ -92,6 +92,12 @@ struct plans;
 struct asker;
 struct park_group;
 
+/* Where in `out` answers to a session begin; they end where the next portion begins. */
+struct batch_portion {
+    struct session *session;
+    size_t begin;
+};
+
 struct batch {
     struct service *service;
     struct stats *stats;
@@ -118,8 +124,9 @@ struct batch {
     unsigned each_count;
 
     struct bytes scratch; /* keys that are made, decoded fields; emptied when the batch ends */
-    struct bytes out;     /* answers to one session, not sent yet */
-    struct session *out_session;
+    struct bytes out;     /* answers that are not sent yet: portion by portion, each of one session */
+    struct batch_portion portion[BATCH_ASKS];
+    unsigned portions;
 
     /* Takes what is for the session; sets closing where it cannot be sent.  No bytes: closing has just been set.  Bytes
        are borrowed for the call. */
@@ -200,7 +207,8 @@ bool batch_costs(const struct call *call, unsigned count, char problem[200]);
 struct bytes *batch_reply_roomy(struct batch *batch, struct session *session, size_t room);
 static inline struct bytes *batch_reply(struct batch *batch, struct session *session, size_t room)
 {
-    if (batch->out_session == session && batch->out.capacity - batch->out.size >= room) return &batch->out;
+    const bool last = batch->portions != 0 && batch->portion[batch->portions - 1].session == session;
+    if (last && batch->out.capacity - batch->out.size >= room) return &batch->out;
     return batch_reply_roomy(batch, session, room);
 }
 
@@ -232,7 +240,7 @@ void decide_go_on(struct batch *batch);
 /* What the engine says to the question of this number. */
 void decide_answered(struct batch *batch, const weir_engine_ask *ask, unsigned number);
 
-/* The key of the question that is to be queued, as the table or the engine has it; it will be asked for soon. */
+/* The key of the question that is queued, as the table or the engine has it. */
 void decide_expect(struct batch *batch, struct call *call, unsigned number);
 
 /* All that is queued, each question's answer in batch->ask; batch->parking: but for those of the engine. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
    Where it is decided: a table of this process, or the engine that is shared with other servers.
 
-       call.under -> table    keyed_take_prefetched, keyed_ask
+       call.under -> table    keyed_take_batch, keyed_ask
                   -> shared   "NAME|KEY" -> engine_ask_begin, all that a batch has of them at once
 
-   In a table each key's place is on its way to the cache when its question is queued.  Questions of one limit each that
-   lie one behind the other in the same table are asked together; lists of limits, looks and charges one at a time.  All
-   are asked at the batch's time.
+   Questions of one limit each that lie one behind the other in the same table are asked together; lists of limits,
+   looks and charges one at a time, and the place of a key that is looked at or charged is on its way to the cache when
+   that is queued.  All are asked at the batch's time.
 
    To the engine all questions of a batch go together.  Nobody waits for them: what it does not answer at once is parked
    (park.c), and the others' requests go on.
@@ -167,23 +167,20 @@ weir_key decide_shared_key(struct batch *batch, const struct call *call)
     return (weir_key){key.bytes, key.size};
 }
 
-void decide_expect(struct batch *batch, struct call *call, unsigned number)
-{
-    weir_ask *ask = &batch->ask[number];
-    if (call->under.is_shared) {
-        ask->key = decide_shared_key(batch, call);
-    } else {
-        ask->key = (weir_key){call->key.bytes, call->key.size};
-        batch->hash[number] = weir_table_prefetch(call->under.table, ask->plan, ask->key);
-    }
-}
-
-/* ---- by a table ---- */
-
 static bool is_plain(const struct call *call)
 {
     return call->each == NULL && !call->peek && !call->charge;
 }
+
+void decide_expect(struct batch *batch, struct call *call, unsigned number)
+{
+    weir_ask *ask = &batch->ask[number];
+    ask->key = call->under.is_shared ? decide_shared_key(batch, call) : (weir_key){call->key.bytes, call->key.size};
+    if (!call->under.is_shared && !is_plain(call))
+        batch->hash[number] = weir_table_prefetch(call->under.table, ask->plan, ask->key);
+}
+
+/* ---- by a table ---- */
 
 static void decide_one(struct batch *batch, unsigned number)
 {
@@ -207,7 +204,7 @@ static unsigned decide_here(struct batch *batch, unsigned from)
            is_plain(&batch->call[to]))
         to++;
     if (to == from) decide_one(batch, to++);
-    else keyed_take_prefetched(table, batch->ask + from, batch->hash + from, to - from, batch->now_ns);
+    else keyed_take_batch(table, batch->ask + from, batch->hash + from, to - from, batch->now_ns);
     return to;
 }
 

@@ -31,7 +31,7 @@ void service_close(struct service *service)
     policy_free(service->policy);
     engine_close_left(service);
     series_free(service->series);
-    for (unsigned i = 0; i < service->worker_count; i++) free(service->worker[i]);
+    for (unsigned i = 0; i < service->worker_count; i++) host_free(service->worker[i]);
     free(service->name);
     notes_close(&service->notes);
     host_mutex_close(&service->mutex);
@@ -39,12 +39,12 @@ void service_close(struct service *service)
 
 struct stats *service_worker(struct service *service)
 {
-    struct stats *stats = calloc(1, sizeof *stats);
+    struct stats *stats = host_allocate(sizeof *stats);
     host_lock(&service->mutex);
     if (stats != NULL && service->worker_count < SERVICE_WORKERS_MAX) {
         service->worker[service->worker_count++] = stats;
     } else {
-        free(stats);
+        host_free(stats);
         stats = NULL;
     }
     host_unlock(&service->mutex);

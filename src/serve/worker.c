@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    One loop of the service.
 
-       poll: accept / read -> arena -> handle_bytes ... check: batch_end -> conn_settle for those that are not done
+       poll: accept / read -> arena ... handle_bytes ... check: batch_end -> conn_settle for those that are not done
        engine's sockets or time -> decide_go_on: answers of those that were parked -> conn_resume
 
    Bytes stay where they are until the batch has ended; a connection that is closed is gone only after that. */
@@ -19,7 +19,7 @@
 #include "serve/park.h"
 
 enum { TICK_MS = 1000, DRAIN_TICK_MS = 25, DRAIN_TICKS_KIND = 80, DRAIN_TICKS_MAX = 160, ARENA_ALIGN = 16 };
-enum { ENGINE_SOCKETS = 256, NS_PER_MS = 1000000 };
+enum { ENGINE_SOCKETS = 256, NS_PER_MS = 1000000, HEARD_BYTES = 16 << 10 };
 
 /* ---- a batch ---- */
 
@@ -38,8 +38,16 @@ static void begin_batch(struct worker *worker)
     worker->in_batch = true;
 }
 
+static void handle_heard(struct worker *worker)
+{
+    for (unsigned i = 0; i < worker->heard_count; i++) conn_hear(worker->heard[i]);
+    worker->heard_count = 0;
+    worker->heard_size = 0;
+}
+
 static void end_batch(struct worker *worker)
 {
+    handle_heard(worker);
     if (worker->in_batch) batch_end(&worker->batch);
     worker->in_batch = false;
     settle_touched(worker);
@@ -52,11 +60,25 @@ char *worker_room(struct worker *worker, size_t size)
     return worker->arena + worker->arena_used;
 }
 
+void worker_keep(struct worker *worker, size_t size)
+{
+    worker->arena_used += (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    if (worker->arena_used > WORKER_ARENA) worker->arena_used = WORKER_ARENA;
+}
+
+/* What reads, what handles and what writes answers each find their own code in the cache, however little each does for
+   one connection. */
+void worker_hear(struct worker *worker, struct conn *conn)
+{
+    begin_batch(worker);
+    worker->heard[worker->heard_count++] = conn;
+    worker->heard_size += conn->unread.size;
+    if (worker->heard_count == WORKER_HEARD || worker->heard_size >= HEARD_BYTES) handle_heard(worker);
+}
+
 size_t worker_bytes(struct worker *worker, struct session *session, struct slice bytes)
 {
     begin_batch(worker);
-    worker->arena_used += (bytes.size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-    if (worker->arena_used > WORKER_ARENA) worker->arena_used = WORKER_ARENA;
     return handle_bytes(&worker->batch, session, bytes);
 }
 
@@ -103,6 +125,7 @@ static void serve_waiting(struct worker *worker)
     const struct conn *last = worker->waiting_last;
     const uint64_t enough = worker->batch.work + WORKER_WORK;
     worker->batch.work_most = least(CONN_WORK, WORKER_WORK / most(worker->waiting_count, 1) + 1);
+    worker->round_work = UINT64_MAX; /* what they have now is not put off again */
     for (struct conn *conn = NULL; conn != last && worker->waiting != NULL && worker->batch.work < enough;) {
         conn = worker->waiting;
         worker_wait_no_more(worker, conn);

@@ -18,6 +18,7 @@ enum {
     WORKER_ARENA = 1 << 20,     /* what is read in one batch; more ends the batch and begins another */
     WORKER_WORK = 4096,         /* questions, about: of all who are ready in a round of the loop; of all who wait */
     CONN_WORK = 1024,           /* of one of them, where they are few */
+    WORKER_HEARD = 64,          /* connections that are read before the first of them is handled */
     CONN_READ_MIN = 16 << 10,   /* there is this much room for each read */
     CONN_READ_MAX = 64 << 10,   /* one client's share of what a loop goes round for */
     CONN_KEPT_MAX = 128 << 10,  /* of a request that is not whole; the protocols refuse before that */
@@ -77,6 +78,9 @@ struct worker {
     char *arena;
     size_t arena_used;
     bool in_batch;
+    struct conn *heard[WORKER_HEARD]; /* their bytes are in the arena, and not handled yet */
+    unsigned heard_count;
+    size_t heard_size;
     struct conn *resumed; /* parked no more: to be read on */
     struct conn *touched; /* to be looked at when the batch has ended */
     struct conn *waiting; /* in the order in which they are served on, behind all that comes */
@@ -111,7 +115,13 @@ void worker_close(struct worker *worker);
 /* Room in the arena; the batch may end to make it. */
 char *worker_room(struct worker *worker, size_t size);
 
-/* Hands bytes at the arena's end to the session; returns how many were read. */
+/* Bytes at the arena's end stay there until the batch ends. */
+void worker_keep(struct worker *worker, size_t size);
+
+/* Its unread bytes, which are kept, are handled with those of others (conn_hear), before the batch ends. */
+void worker_hear(struct worker *worker, struct conn *conn);
+
+/* Hands bytes to the session; returns how many were read. */
 size_t worker_bytes(struct worker *worker, struct session *session, struct slice bytes);
 
 void worker_touch(struct worker *worker, struct conn *conn);

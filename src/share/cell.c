@@ -49,10 +49,8 @@ static void shift_all(const struct cell_content *content, uint64_t permits, bool
     uint64_t *state = content->state;
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
-        const int64_t ticks = (int64_t)least(ticks_of(rule, permits), INT64_MAX);
-        if (algorithm->lateness != NULL) algorithm->lateness(rule, state, 0, back ? -ticks : ticks);
-        state += state_words(rule, algorithm);
+        algorithm_skip(rule, state, permits, back);
+        state += state_words(rule, algorithm_of(rule));
     }
 }
 
@@ -66,10 +64,23 @@ static __attribute__((noinline)) void ask_again(const struct cell_content *conte
     if (decision->verdict != WEIR_ALLOW) shift_all(content, ask->cost, false);
 }
 
-static ATOM_INLINE void ask_content(const struct cell_content *content, uint64_t out, const struct ask *ask,
+/* The profile begins with the first call that takes from it. */
+static __attribute__((noinline)) void ask_first(struct cell_content *content, const struct ask *ask,
+                                                weir_decision *decision)
+{
+    content->rule[0].anchor_ns = ask->now_ns;
+    ask_rules(rules_of(content), content->state, ask, decision);
+    if (ask->peek || decision->verdict != WEIR_ALLOW) content->rule[0].anchor_ns = RULE_NOT_BEGUN;
+}
+
+static ATOM_INLINE void ask_content(struct cell_content *content, uint64_t out, const struct ask *ask,
                                     weir_decision *decision)
 {
     struct ask beside = *ask;
+    if (content->rule[0].anchor_ns == RULE_NOT_BEGUN) {
+        ask_first(content, ask, decision);
+        return;
+    }
     if (out != 0) {
         lease_hold_all(rules_of(content), content->state, ask->now_ns, out);
         beside.wait_max_ns = lease_wait_all_ns(rules_of(content), out, ask);
@@ -110,7 +121,7 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
 bool cell_take(struct cell *cell, uint64_t now_ns, uint64_t cost, weir_decision *decision)
 {
     if (!cell_enter(cell)) return false;
-    const struct cell_content *content = &cell->content;
+    struct cell_content *content = &cell->content;
     const uint64_t out = out_of(cell);
     const bool may = cell->passes != NULL && out == 0;
     if (!may || !decide_pass(content->rule, cell->passes, content->state, now_ns, cost, decision)) {
@@ -143,7 +154,9 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
     if (!cell_enter(cell)) return false;
     const struct rules rules = rules_of(&cell->content);
     cell_hold_leases(cell, ask->now_ns);
-    if (limit < rules.count) {
+    if (limit < rules.count && rules.rule[0].anchor_ns == RULE_NOT_BEGUN) {
+        ask_first(&cell->content, ask, decision);
+    } else if (limit < rules.count) {
         const struct rules one = {&rules.rule[limit], 1};
         ask_rules(one, cell->content.state + decide_words_before(rules, limit), ask, decision);
         decision->limit = (uint32_t)limit;
@@ -204,8 +217,9 @@ void cell_open_with(struct cell *cell, const struct cell_content *content)
 {
     lock_take(&cell->lock, cell->yield);
     cell->content = *content;
-    cell->passes =
-        content->count == 1 && algorithm_of(content->rule)->pass != NULL ? algorithm_of(content->rule) : NULL;
+    const struct algorithm *algorithm = algorithm_of(content->rule);
+    const bool passes = content->count == 1 && algorithm->pass != NULL && !algorithm_arrives(content->rule, algorithm);
+    cell->passes = passes ? algorithm : NULL;
     cell->leases = content->count != 0 && lease_may(rules_of(content));
     atom_store(&cell->filled, content->count != 0);
     lock_release(&cell->lock);

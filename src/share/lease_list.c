@@ -18,8 +18,10 @@ bool lease_may(struct rules rules)
     bool may = true;
     for (int i = 0; i < rules.count; i++) {
         const struct algorithm *algorithm = algorithm_of(&rules.rule[i]);
-        /* The permits of a schedule start one after the other, in another way by each. */
-        may = may && algorithm->slice != NULL && (rules.count == 1 || algorithm->lateness == NULL);
+        /* The permits of a schedule start one after the other, in another way by each; and a lease reckons that they
+           are evenly apart, which those of a profile are not. */
+        may = may && algorithm->slice != NULL && (rules.count == 1 || algorithm->lateness == NULL) &&
+              !algorithm_arrives(&rules.rule[i], algorithm) && !clock_is_profile(&rules.rule[i]);
     }
     return may;
 }

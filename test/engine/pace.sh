@@ -74,7 +74,8 @@ seconds=3
 began=$(date +%s%N)
 begin=$(($(date +%s) + 2))
 for generator in 1 2; do
-    yes | "$weir" pace 1000/s --engine "$url" --key sum --begin $begin --for ${seconds}s --json 2>err$generator |
+    yes | "$weir" pace 1000/s --engine "$url" --key sum --begin $begin --for ${seconds}s --json \
+        --starts starts$generator 2>err$generator |
         wc -l >lines$generator &
 done
 until_true test -s lines1 -a -s lines2
@@ -85,6 +86,17 @@ if [ "$total" -gt $((took / 1000000 + 100)) ]; then fail "$total lines in $took 
 for generator in 1 2; do
     json err$generator ".lines == $(cat lines$generator) and .early == 0 and .lines > 0"
 done
+cat >windows.py <<'END'
+# No window of the starts of both has more than burst + 1 and the rate: now and then a pool of them is full.
+starts = sorted(int(line.split(",")[1]) for name in ("starts1", "starts2") for line in list(open(name))[1:])
+level, last, worst = 0.0, 0, 0.0
+for start in starts:
+    level = max(0.0, level - (start - last) / 1e6) + 1
+    last, worst = start, max(worst, level)
+print(f"  information: {len(starts)} starts, at most {worst:.1f} above the rate")
+assert worst <= 101.1, worst
+END
+if ! python3 windows.py 2>err; then fail "$(tail -n 1 err)"; fi
 held_up=$(jq -s '[.[] | .late_ns.max] | max' err1 err2)
 echo "  information: $(cat lines1) and $(cat lines2) lines in $seconds s, at most $held_up ns late"
 if [ "$held_up" -gt 25000000 ]; then

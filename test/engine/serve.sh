@@ -78,6 +78,14 @@ takes deny two api charged
 run 'WEIR.FORGET' redis-cli -p "${resp_of[two]}" WEIR.FORGET api charged
 if [ "$(cat out)" != 1 ]; then fail 'not forgotten'; fi
 takes allow one api charged COST 5
+what='answers before and behind the one that waits for the engine'
+printf 'ECHO before\r\nWEIR.FORGET api nobody\r\nECHO behind\r\nQUIT\r\n' >questions
+exec 7<>"/dev/tcp/127.0.0.1/${resp_of[two]}"
+cat questions >&7 # printf would send line by line
+timeout "$wait_s" cat <&7 | tr -d '\r' | grep -v '^\$' >out
+exec 7>&-
+printf '%s\n' before :1 behind +OK >expected
+same out expected
 
 # ---- what nothing is kept for, and what is kept here ----
 for turn in one two one two; do takes allow $turn login 10.1.2.3; done

@@ -12,7 +12,7 @@ explains() # ARGUMENT...; the expected text on stdin
     ends 0
     silent err
     # The drawing behind the words is looked at in explain_plot.sh.
-    sed -i '/^  [0-9]* arrivals/,$d' out
+    sed -i -e '/^  [0-9]* arrivals/,$d' -e '/^  the rate over time/,$d' out
     same out expected
 }
 
@@ -25,6 +25,60 @@ explains 10/min <<'END'
   memory          8 bytes of state; in a table 22 bytes a key in all
   for an engine   '10/min burst=10 algorithm=gcra'
 END
+
+# ---- a rate that changes with time ----
+explains --pace '100/s for 1min then ..1000/s for 30s then pause 5s then 200/s' <<'END'
+100/s for 1min then ..1000/s for 30s then pause 5s then 200/s burst=10ms catchup=1.1 algorithm=hybrid
+  phase  rate             lasts     permits  in all  ends
+  1      100/s            1min        6,000   6,000  after 1min
+  2      100/s to 1000/s  30s        16,500  22,500  after 90s
+  3      pause            5s              0  22,500  after 95s
+  4      200/s            for good
+  after a stall   11 at once, then 1.1 times as fast until the lost time is made up
+  in any second   at most 1,111
+  if woken late   at most 1,124: weir_take_wait abandons a start that is over 11 ms late
+  largest call    any; one above 10 starts when the pool is full and is paid back afterwards
+  memory          32 bytes of state
+  note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
+END
+
+explains --pace '..3/min for 50s then ..0/s for 1s burst=1 algorithm=gcra' <<'END'
+..3/min for 50s then ..0/s for 1s burst=1 algorithm=gcra
+  phase  rate        lasts  permits  in all  ends
+  1      0 to 3/min  50s       1.25    1.25  after 50s
+  2      3/min to 0  1s       0.025   1.275  after 51s
+  in any minute   at most 4
+  largest call    1; a larger one can never pass
+  memory          8 bytes of state
+END
+
+run 'phases as JSON' "$weir" explain --pace '100/s..1000/s for 30s then 200/s' --json
+jq -e '.limits[0].phases == [
+    {"from_per_s": 100, "to_per_s": 1000, "begins_ns": 0, "lasts_ns": 30000000000, "starts": 16500},
+    {"from_per_s": 200, "to_per_s": 200, "begins_ns": 30000000000, "lasts_ns": null, "starts": null}]' out >jq.out ||
+    fail 'the phases'
+
+run 'a profile to admit' "$weir" explain '100/s for 1min then 200/s'
+ends 2
+says err 'a rate that changes with time paces one limiter (weir pace, weir explain --pace, WEIR_PACE in a program)'
+
+# ---- scheduled starts, of any limit ----
+starts() # N LIMIT OPTION...; the expected ones on stdin
+{
+    cat >expected
+    run "starts of $2" "$weir" explain --starts "$@"
+    ends 0
+    silent err
+    same out expected
+}
+starts 4 --pace '100/s..1000/s for 30s' <<<$'0\n9985045\n19940358\n29866202'
+starts 9 --pace '1000/s for 3ms' <<<$'0\n1000000\n2000000' # and no more: it ends
+starts 3 --pace '1000/s for 1ms then pause 5ms then 2000/s' <<<$'0\n1000000\n6500000'
+starts 3 --pace 12000,1.1 <<<$'0\n83334\n166667'
+starts 4 '10/s burst=2' <<<$'0\n0\n100000000\n200000000'
+starts 3 '1/s algorithm=fixed-window align=first' <<<$'0\n1000000000\n2000000000'
+starts 2 none </dev/null
+starts 2 unlimited <<<$'0\n0'
 
 explains '10/s burst=20' <<'END'
 10/s burst=20 algorithm=gcra
@@ -48,6 +102,19 @@ explains 12000,1.1 <<'END'
   memory          32 bytes of state; in a table 91 bytes a key in all; in a file 166
   note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
   for an engine   '12000/s burst=10ms catchup=1.1 algorithm=hybrid'
+END
+
+explains --pace '1000/s arrivals=poisson seed=7' --window 10ms <<'END'
+1000/s burst=10ms catchup=1.1 algorithm=hybrid arrivals=poisson seed=7
+  on schedule     one every 1 ms on average, at random: a Poisson process, which seed= repeats
+  after a stall   11 at once on average, then 1.1 times as fast until the lost time is made up
+  shortest gap    0: starts may come together.   For strict limiting, never less than 1 ms: '1000/s burst=1'
+  in any second   1,000 on average, more than 1,099 in one of 1,000
+  in any 10 ms    10 on average, more than 21 in one of 1,000
+  largest call    4,096; a larger one can never pass
+  back to full    10 ms after the last call
+  memory          32 bytes of state
+  note            burst and catchup are the defaults of pacing: they hold the average on a busy machine
 END
 
 explains '100/s algorithm=sliding-log' <<'END'

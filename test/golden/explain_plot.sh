@@ -32,6 +32,31 @@ draws '1000000/s algorithm=gcra burst=100000' <<'END'
             0         1 s
 END
 
+# ---- a rate that changes with time ----
+run 'the drawing of a profile' "$weir" explain --pace \
+    '100/s..1000/s for 30s then 1000/s for 1min then pause 5s then 200/s'
+ends 0
+cat >expected <<'END'
+  the rate over time
+  1000/s                 .#################################
+                      .####################################
+                   .#######################################
+                ..#########################################.
+             ..#############################################  ..........
+            ################################################  ##########
+            |---------|---------|---------|---------|---------|---------|
+            0                                                        1.9 min
+END
+sed -i '1,/the rate over time/{/the rate over time/!d}' out
+same out expected
+run 'a profile as a picture' "$weir" explain --pace '..10/s for 1s then ..0/s for 1s' --svg picture
+ends 0
+silent out
+python3 -c 'import sys, xml.dom.minidom as x
+points = x.parse(sys.argv[1]).getElementsByTagName("polygon")[0].getAttribute("points").split()
+assert points == ["72,176", "72.0,176.0", "344.0,30.0", "344.0,30.0", "616.0,176.0", "616,176"], points' picture ||
+    fail 'is no picture of two ramps'
+
 # Less than a permit in the period that was said, and nothing to draw.
 run 'half a permit' "$weir" explain 0.5/s
 says out '            0         2 s'

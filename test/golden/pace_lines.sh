@@ -116,6 +116,16 @@ run '--drop, the words' bash -c '"$0" pace 100000/s --drop <in 2>err2 | { '"$sta
 dropped=$(sed -n 's/ dropped as too late$//p' err2)
 if [ "$((dropped + $(cat out)))" != 200000 ]; then fail "$dropped dropped and $(cat out) lines are not 200000"; fi
 
+# Of arrivals at random no number in a window is too many.
+seq 3000 >in
+run 'at random' "$weir" pace '10000/s arrivals=poisson seed=7' --json <in
+ends 0
+same out in
+json err '.lines == 3000 and .early == 0 and .over == null'
+run 'at random, in words' "$weir" pace '10000/s arrivals=poisson seed=7' <in
+ends 0
+grep -qx 'behind .*; never early, at random and so without a bound' err || fail 'the summary does not say so'
+
 # ---- the summary ----
 seq 20 >in
 run '--json' "$weir" pace 1000/s --json <in

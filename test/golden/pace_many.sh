@@ -16,9 +16,21 @@ wrong() # WORDS ARGUMENT...
 seq 40 >in
 begin=$(($(date +%s) + 1))
 for part in 1 2 3; do
-    "$weir" pace 300/s --part $part/3 --begin $begin --json <in >out$part 2>err$part &
+    "$weir" pace 300/s --part $part/3 --begin $begin --starts starts$part --json <in >out$part 2>err$part &
 done
 wait
+cat >grid.py <<'END'
+# Each start of part K of 3 was due at the k-th of 300 a second, k = K - 1, K + 2, ..., to the ns.
+for part in (1, 2, 3):
+    last = part - 4
+    for line in list(open(f"starts{part}"))[1:]:
+        due = int(line.split(",")[0])
+        k = round(due * 300 / 10**9)
+        assert due == -(-k * 10**9 // 300) and k % 3 == part - 1 and k > last, f"part {part}: {due} ns"
+        last = k
+END
+what='due times of three parts'
+if ! python3 grid.py 2>err; then fail "$(tail -n 1 err)"; fi
 for part in 1 2 3; do
     what="part $part of 3"
     same out$part in

@@ -23,6 +23,13 @@ static const char *const pieces[] = {"10/s",
                                      "3/15min",
                                      "unlimited",
                                      "none",
+                                     "100/s for 1min then ..1000/s for 30s",
+                                     "100/s..1000/s for 30s",
+                                     " for 5s",
+                                     " then ",
+                                     "..",
+                                     "pause 5s",
+                                     "0/s",
                                      "10/s burst=20",
                                      "10/s burst=2s",
                                      ";",
@@ -124,6 +131,16 @@ static void write_all(const struct limit limits[], int count, char out[CANONICAL
     }
 }
 
+static bool same_phases(const struct limit *one, const struct limit *other)
+{
+    for (unsigned i = 0; i < one->phases; i++) {
+        const struct phase a = limit_phases(one)[i], b = limit_phases(other)[i];
+        const bool rates = a.digits == b.digits && a.places == b.places && a.period_ns == b.period_ns;
+        if (!rates || a.lasts_ns != b.lasts_ns || a.ramps != b.ramps) return false;
+    }
+    return true;
+}
+
 static void check_canonical(struct prop *prop, const struct limit limits[], int count, bool compiled)
 {
     char canonical[CANONICAL_SIZE], again[CANONICAL_SIZE];
@@ -132,11 +149,12 @@ static void check_canonical(struct prop *prop, const struct limit limits[], int 
     weir_error error;
     write_all(limits, count, canonical);
     prop_note(prop, "canonical \"%s\"", canonical);
-    for (int use = WEIR_ADMIT; use <= WEIR_PACE; use++) {
+    for (int use = limits[0].phases != 0 ? WEIR_PACE : WEIR_ADMIT; use <= WEIR_PACE; use++) {
         const int read = text_read(canonical, (weir_use)use, back, compiled ? rules : NULL, &error);
         prop_check(prop, read == count, "reads back as %d: %s", read, read < 0 ? error.message : "");
         /* Each limit is zeroed before it is read, the bytes between its members too. */
         prop_check(prop, memcmp(limits, back, (size_t)count * sizeof *back) == 0, "reads back otherwise");
+        prop_check(prop, same_phases(limits, back), "phases read back otherwise");
     }
     write_all(back, count, again);
     prop_check(prop, strcmp(canonical, again) == 0, "written again it is \"%s\"", again);

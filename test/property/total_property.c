@@ -38,6 +38,18 @@ static uint64_t any(struct prop *prop)
     return how == 1 ? prop_pick_size(prop, UINT64_MAX) : prop_pick(prop, UINT64_MAX);
 }
 
+static struct profile *profile_any(struct prop *prop)
+{
+    static struct profile profiles[3];
+    static const char *const texts[3] = {"10/s..0/s for 1min then pause 1s then 7/h", "..1000/s for 1ms",
+                                         "1/year for 1ns then 100/ns"};
+    const uint64_t which = prop_pick(prop, 3);
+    weir_plan plan;
+    prop_check(prop, weir_plan_parse(&plan, texts[which], WEIR_PACE, NULL) == 0, "%s", texts[which]);
+    plan_make_profile(plan_inside(&plan), &profiles[which]);
+    return &profiles[which];
+}
+
 /* A rule of words from here and there, some of them of plans. */
 static struct rule torn(struct prop *prop)
 {
@@ -54,6 +66,9 @@ static struct rule torn(struct prop *prop)
     if (prop_pick(prop, 4) > 0) words.rule.algorithm = (uint8_t)prop_pick(prop, ALGORITHM_NAMES);
     /* A state that grows with its rule lives where no rule is torn. */
     if (algorithm_of(&words.rule)->has_stamps) words.rule.algorithm = ALGORITHM_NONE;
+    /* So does a rule with a pointer. */
+    words.rule.flags &= (uint8_t)~RULE_PROFILE;
+    if (prop_chance(prop, 4)) profile_pace(profile_any(prop), &words.rule);
     return words.rule;
 }
 

@@ -127,6 +127,8 @@ static void bad_rates_of_every_algorithm(void **unused)
 #define ABOVE_1 "strictness is 0 to 1; to run faster while behind write catchup=1.1"
 #define A_COUNT "expected a count; for example "
 #define A_TIME "expected a time; for example "
+#define ARRIVE "expected arrivals=uniform or arrivals=poisson"
+#define WHOLE "expected a whole number; for example arrivals=poisson seed=7"
 #define THE_END "expected a space, \";\" or the end"
 
 /* What no algorithm takes that knows the option.  Behind "10/s algorithm=NAME ", at the value. */
@@ -162,6 +164,15 @@ static const struct bad_value {
     {OPTION_CATCHUP, "1000.000001", CATCHUP_1000},
     {OPTION_CATCHUP, "18446744073709551615", CATCHUP_1000},
     {OPTION_CATCHUP, "18446744073709551616", LONG FROM_1 "catchup=1.1"},
+    {OPTION_ARRIVALS, "", ARRIVE},
+    {OPTION_ARRIVALS, "random", ARRIVE},
+    {OPTION_ARRIVALS, "7", ARRIVE},
+    {OPTION_SEED, "", WHOLE},
+    {OPTION_SEED, "-1", WHOLE},
+    {OPTION_SEED, "0x10", WHOLE},
+    {OPTION_SEED, "1.5", WHOLE},
+    {OPTION_SEED, "7s", WHOLE},
+    {OPTION_SEED, "18446744073709551616", LONG WHOLE},
     {OPTION_STRICTNESS, "", TO_1},
     {OPTION_STRICTNESS, "nan", TO_1},
     {OPTION_STRICTNESS, "inf", TO_1},
@@ -256,17 +267,31 @@ static const char *const goes_with[OPTIONS] = {
     [OPTION_ALIGN] = "cycle, fixed-window",
     [OPTION_EDGE] = "sliding-log",
     [OPTION_START] = "gcra, hybrid, bursty, warmup",
+    [OPTION_ARRIVALS] = "hybrid",
+    [OPTION_SEED] = "hybrid",
     [OPTION_DEBT] = "gcra, hybrid, bursty, cycle, sliding-window",
     [OPTION_COUNT_REFUSED] = "fixed-window, sliding-log",
 };
 
 /* Each in good form, as far as its value is read before it is known whose option it is. */
 static const char *const good_form[OPTIONS] = {
-    [OPTION_BURST] = "burst=20",    [OPTION_CATCHUP] = "catchup=1.1", [OPTION_STRICTNESS] = "strictness=0.5",
-    [OPTION_COLD] = "cold=3",       [OPTION_DELAY] = "delay=8",       [OPTION_NODELAY] = "nodelay",
-    [OPTION_WARMUP] = "warmup=10s", [OPTION_GAP] = "gap=100ms",       [OPTION_BLOCK] = "block=1min",
-    [OPTION_PAY] = "pay=self",      [OPTION_ALIGN] = "align=clock",   [OPTION_EDGE] = "edge=closed",
-    [OPTION_START] = "start=full",  [OPTION_DEBT] = "debt=1000",      [OPTION_COUNT_REFUSED] = "count-refused",
+    [OPTION_BURST] = "burst=20",
+    [OPTION_CATCHUP] = "catchup=1.1",
+    [OPTION_STRICTNESS] = "strictness=0.5",
+    [OPTION_COLD] = "cold=3",
+    [OPTION_DELAY] = "delay=8",
+    [OPTION_NODELAY] = "nodelay",
+    [OPTION_WARMUP] = "warmup=10s",
+    [OPTION_GAP] = "gap=100ms",
+    [OPTION_BLOCK] = "block=1min",
+    [OPTION_PAY] = "pay=self",
+    [OPTION_ALIGN] = "align=clock",
+    [OPTION_EDGE] = "edge=closed",
+    [OPTION_START] = "start=full",
+    [OPTION_DEBT] = "debt=1000",
+    [OPTION_COUNT_REFUSED] = "count-refused",
+    [OPTION_SEED] = "seed=7",
+    [OPTION_ARRIVALS] = "arrivals=uniform",
 };
 
 static bool has_value(int option)

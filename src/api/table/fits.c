@@ -49,6 +49,10 @@ static int slot_fits(const weir_table *table, const struct plan *plan, int limit
 int weir_table_fits(const weir_table *table, const weir_plan *plan, weir_error *error)
 {
     const struct plan *inside = plan_inside_const(plan);
+    if (plan_has_profile(inside)) {
+        return unfit(error, 0, "a rate that changes with time paces one limiter; a table needs one rate for all keys");
+    }
+    if (plan_arrives(inside)) return api_fail(error, WEIR_EUNSUPPORTED, KEYED_NO_ARRIVALS);
     if (keyed_is_wide(table)) {
         if (wide_fits(&table->wide, keyed_wide_words(inside, table->wide.kept))) return 0;
         return api_fail(error, WEIR_EUNSUPPORTED,

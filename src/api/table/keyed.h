@@ -22,6 +22,7 @@
 #include "plan/plan.h"
 #include "share/ask.h"
 #include "share/hash/hash_lanes.h"
+#include "share/line.h"
 #include "share/table/region.h"
 #include "share/table/table.h"
 #include "share/table/top.h"
@@ -36,6 +37,7 @@ enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
 #define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the lock that a file is opened under */
 /* A table of so many bytes grows beside: 2^16 buckets in each half tell the whole hash of a key that is in one. */
 #define KEYED_BESIDE_FROM (UINT64_C(1) << 23)
+#define KEYED_NO_ARRIVALS "arrivals=poisson paces the starts of one limiter; a table has none: leave it out"
 enum { KEYED_PARTS_MAX = 2047 };
 enum { KEYED_LIMITS_MAX = WEIR_ASKS_MAX * WEIR_LIMITS_MAX };
 
@@ -83,7 +85,7 @@ struct weir_table {
     void *top_memory;  /* NULL: no counts */
     uint32_t top_keys; /* how many are reported */
 
-    struct keyed_tally tally[HOST_SLOTS + 1];
+    _Alignas(SHARE_LINE) struct keyed_tally tally[HOST_SLOTS + 1];
 
     struct atom own_newest;    /* for struct table, if the header is no longer valid */
     struct atom swept;         /* buckets swept, of all areas one after the other */
@@ -277,8 +279,8 @@ static inline bool keyed_is_one(const weir_table *table, const struct plan *plan
 void keyed_one_take(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t cost,
                     weir_decision *decision);
 
-/* weir_table_take_batch for keys whose words weir_table_prefetch has returned. */
-void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns);
+/* weir_table_take_batch; hash: what weir_table_prefetch returns for each. */
+void keyed_take_batch(weir_table *table, weir_ask *asks, uint64_t hash[], size_t count, uint64_t now_ns);
 
 /* ---- rules.c ---- */
 

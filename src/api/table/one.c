@@ -213,12 +213,11 @@ static bool move_eight(const weir_table *table, const weir_ask *asks, size_t cou
 
 /* At most AT_ONCE calls.  Lines take longest, so they are asked for as early as possible, and all before the first is
    needed. */
-static void take_some(struct batch *batch, weir_ask *asks, size_t count)
+static void take_some(struct batch *batch, weir_ask *asks, uint64_t hash[], size_t count)
 {
     const weir_table *table = batch->table;
     struct hash_words words[AT_ONCE / LANES];
     struct table_pairs pairs[AT_ONCE / LANES];
-    uint64_t hash[AT_ONCE];
     bool moved[AT_ONCE / LANES];
     for (size_t i = 0; i < count; i += LANES)
         moved[i / LANES] = move_eight(table, asks + i, (size_t)least(count - i, LANES), &words[i / LANES]);
@@ -233,24 +232,22 @@ static void take_some(struct batch *batch, weir_ask *asks, size_t count)
         take_fetched(batch, &pairs[i / LANES], asks + i, hash + i, (size_t)least(count - i, LANES));
 }
 
-void keyed_take_prefetched(weir_table *table, weir_ask *asks, const uint64_t hash[], size_t count, uint64_t now_ns)
+void keyed_take_batch(weir_table *table, weir_ask *asks, uint64_t hash[], size_t count, uint64_t now_ns)
 {
-    struct batch batch = batch_of(table, now_ns);
-    for (size_t i = 0; i < count; i += LANES) {
-        struct table_pairs pairs;
-        const size_t some = (size_t)least(count - i, LANES);
-        table_fetch_pairs(batch.slots, table->lanes, hash + i, some, &pairs);
-        take_fetched(&batch, &pairs, asks + i, hash + i, some);
+    for (size_t i = 0; keyed_is_wide(table) && i < count; i++) {
+        asks[i].decision = weir_table_take_at(table, asks[i].plan, asks[i].key, (weir_instant){now_ns}, asks[i].cost);
+        hash[i] = 0;
     }
+    if (keyed_is_wide(table)) return;
+    struct batch batch = batch_of(table, now_ns);
+    for (size_t i = 0; i < count; i += AT_ONCE)
+        take_some(&batch, asks + i, hash + i, (size_t)least(count - i, AT_ONCE));
     keyed_count_granted(table, batch.calls, batch.permits);
 }
 
 void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
-    for (size_t i = 0; keyed_is_wide(table) && i < count; i++)
-        asks[i].decision = weir_table_take_at(table, asks[i].plan, asks[i].key, now, asks[i].cost);
-    if (keyed_is_wide(table)) return;
-    struct batch batch = batch_of(table, now.ns);
-    for (size_t i = 0; i < count; i += AT_ONCE) take_some(&batch, asks + i, (size_t)least(count - i, AT_ONCE));
-    keyed_count_granted(table, batch.calls, batch.permits);
+    uint64_t hash[AT_ONCE];
+    for (size_t i = 0; i < count; i += AT_ONCE)
+        keyed_take_batch(table, asks + i, hash, (size_t)least(count - i, AT_ONCE), now.ns);
 }

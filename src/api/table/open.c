@@ -60,6 +60,8 @@ static int check_table_options(const weir_table_options *options, weir_error *er
         return api_fail(error, WEIR_EINVAL,
                         "options.mode: expected 0600, and further bits to read and write, such as 0660");
     }
+    if (options->plan != NULL && plan_arrives(plan_inside_const(options->plan)))
+        return api_fail(error, WEIR_EUNSUPPORTED, KEYED_NO_ARRIVALS);
     if (options->top > TOP_MAX) return api_fail(error, WEIR_EINVAL, "options.top: expected up to 256 keys");
     if (options->plan != NULL && options->path == NULL && options->sharing != WEIR_PRIVATE) {
         return api_fail(
@@ -127,6 +129,9 @@ static int check_size(const weir_table_options *options, weir_error *error)
 {
     uint64_t slot_words = 0;
     if (options->plan == NULL) return 0;
+    if (plan_has_profile(plan_inside_const(options->plan))) {
+        return api_fail(error, WEIR_EUNSUPPORTED, "options.plan: its rate changes with time; a table needs one rate");
+    }
     const uint64_t bytes = wide_bytes_of(options, &slot_words);
     if (slot_words > UINT32_MAX / sizeof(uint64_t)) {
         return api_fail(error, WEIR_EINVAL,

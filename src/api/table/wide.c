@@ -190,7 +190,8 @@ static void ask_wide(weir_table *table, struct wide *home, const struct plan *pl
     struct rule copy[WEIR_LIMITS_MAX];
     struct ask inside = *ask;
     inside.now_ns += table->offset_ns;
-    if (!wide_ask(home, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), &inside, decision, events)) {
+    if (plan_has_profile(plan) || plan_arrives(plan) ||
+        !wide_ask(home, keyed_wide_hash(table, plan, key), aligned(table, plan, copy), &inside, decision, events)) {
         *decision = (weir_decision){.verdict = WEIR_NEVER, .start = {inside.now_ns}};
     }
     if ((*events & TABLE_STUCK) != 0) atom_add(&table->stuck, 1);

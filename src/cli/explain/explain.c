@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/memory.h"
 #include "cli/common/arguments.h"
 #include "cli/common/json_file.h"
 #include "cli/explain/plot.h"
+#include "cli/explain/rate_plot.h"
 #include "core/algorithm.h"
 #include "core/num.h"
 #include "plan/dialect.h"
@@ -24,7 +26,7 @@ enum { TEXT_MAX = 8192 };
 
 struct asked {
     bool pace, json;
-    uint64_t window_ns;
+    uint64_t window_ns, starts;   /* 0: none */
     const char *picture, *system; /* NULL: none */
 };
 
@@ -49,6 +51,8 @@ static const struct option_row option_rows[] = {
     {"as", 0, "SYSTEM", "print only the limit as a configuration of nginx, haproxy, envoy or redis-cell", read_system,
      AT(system), .words = "nginx haproxy envoy redis-cell"},
     {"json", 0, NULL, "print one JSON object instead of text", argument_flag, AT(json)},
+    {"starts", 0, "N", "print only the first N scheduled starts in ns, for a caller that is always ready",
+     argument_count, AT(starts)},
     {"svg", 0, "FILE", "write the plot to FILE as SVG, and print nothing", argument_text, AT(picture)},
 };
 
@@ -56,8 +60,46 @@ static void put_window(struct json *json, const struct limit *limit, uint64_t wi
 {
     json_object(json, NULL);
     json_number(json, "window_ns", window_ns);
-    json_number(json, "most", facts_most_in(limit, window_ns));
+    if (limit->arrivals == ARRIVALS_POISSON) {
+        const uint64_t mean = facts_mean_in(limit, window_ns), rarely = arrivals_quantile(mean);
+        json_null(json, "most");
+        json_number(json, "mean", mean >> ARRIVALS_MEAN_BITS);
+        if (rarely == UINT64_MAX) json_null(json, "p999");
+        else json_number(json, "p999", rarely);
+    } else {
+        json_number(json, "most", facts_most_in(limit, window_ns));
+    }
     json_end_object(json);
+}
+
+static void put_per_s(struct json *json, const char *name, const struct profile *profile, uint64_t permits)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.17g", (double)permits * 1e9 / (double)profile->period_ns);
+    json_decimal(json, name, text);
+}
+
+static void put_phases(struct json *json, const struct limit *limit)
+{
+    struct profile profile;
+    size_t at;
+    if (limit->phases == 0) return;
+    profile_make(&profile, limit, &at);
+    json_array(json, "phases");
+    for (unsigned i = 0; i < limit->phases; i++) {
+        const struct profile_phase *phase = &profile.phase[i];
+        if (phase->lasts_ns == 0) continue;
+        json_object(json, NULL);
+        put_per_s(json, "from_per_s", &profile, phase->from);
+        put_per_s(json, "to_per_s", &profile, phase->to);
+        json_number(json, "begins_ns", phase->begins_ns);
+        if (phase->lasts_ns == UINT64_MAX) json_null(json, "lasts_ns");
+        else json_number(json, "lasts_ns", phase->lasts_ns);
+        if (phase->lasts_ns == UINT64_MAX) json_null(json, "starts");
+        else json_number(json, "starts", profile_starts(&profile, i + 1) - profile_starts(&profile, i));
+        json_end_object(json);
+    }
+    json_end_array(json);
 }
 
 static void put_facts(struct json *json, const struct limit *limit, const struct rule *rule, uint64_t window_ns)
@@ -86,6 +128,7 @@ static void put_limit(struct json *json, const struct limit *limit, const struct
     json_text(json, "limit", text);
     json_text(json, "algorithm", words_algorithm_name(limit->algorithm));
     json_text(json, "unit", limit->unit);
+    put_phases(json, limit);
     if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE)
         put_facts(json, limit, rule, window_ns);
     json_end_object(json);
@@ -173,7 +216,8 @@ static void print_words(const weir_plan *plan, uint64_t window_ns)
     explain_engine(plan, &writer);
     fputs(text, stdout);
     struct plot plot;
-    if (plot_make(&plot, plan)) plot_print(&plot, stdout);
+    if (plan_has_profile(plan_inside_const(plan))) rate_plot_print(&plan_inside_const(plan)->limit[0], stdout);
+    else if (plot_make(&plot, plan)) plot_print(&plot, stdout);
 }
 
 static int write_picture(const weir_plan *plan, const char *path)
@@ -182,11 +226,13 @@ static int write_picture(const weir_plan *plan, const char *path)
     char title[TEXT_MAX];
     weir_plan_text(plan, title, sizeof title);
     const bool rated = algorithm_of(&plan_inside_const(plan)->rule[0])->words != 0;
-    if (!plot_make(&plot, plan))
+    const bool profile = plan_has_profile(plan_inside_const(plan));
+    if (!profile && !plot_make(&plot, plan))
         return trouble("--svg %s: there is nothing to plot for %s%s", path, title, rated ? ", it is too large" : "");
     FILE *out = fopen(path, "w");
     if (out == NULL) return trouble("--svg %s: %s", path, strerror(errno));
-    plot_svg(&plot, title, out);
+    if (profile) rate_plot_svg(&plan_inside_const(plan)->limit[0], title, out);
+    else plot_svg(&plot, title, out);
     const bool bad = ferror(out) != 0;
     if (fclose(out) != 0 || bad) return trouble("--svg %s: %s", path, strerror(errno));
     return STATUS_DONE;
@@ -205,6 +251,27 @@ static int print_as(const struct plan *plan, const char *system)
     return STATUS_DONE;
 }
 
+/* Each call comes at the start of the one before and waits for its own.  Fewer are printed where a profile ends. */
+static int print_starts(const weir_plan *plan, uint64_t count)
+{
+    uint64_t now_ns = 0;
+    void *state = calloc(1, weir_state_size(plan));
+    if (state == NULL) return trouble("--starts: no memory");
+    for (uint64_t i = 0; i < count;) {
+        const weir_decision decision = weir_decide_within(plan, state, (weir_instant){now_ns}, 1, WEIR_FOREVER);
+        if (weir_allowed(decision)) {
+            now_ns = decision.start.ns;
+            printf("%llu\n", (unsigned long long)now_ns);
+            i++;
+            continue;
+        }
+        if (decision.verdict != WEIR_DENY || decision.retry_ns == WEIR_FOREVER) break;
+        now_ns = add_saturating(now_ns, decision.retry_ns); /* where nothing can be taken ahead */
+    }
+    free(state);
+    return STATUS_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     struct asked asked = {.pace = false};
@@ -218,6 +285,7 @@ static int run(int argc, char **argv)
     weir_error error;
     if (weir_plan_parse(&plan, argv[optind], asked.pace ? WEIR_PACE : WEIR_ADMIT, &error) != 0)
         return limit_trouble(argv[optind], &error);
+    if (asked.starts != 0) return print_starts(&plan, asked.starts);
     if (asked.system != NULL) return print_as(plan_inside_const(&plan), asked.system);
     if (asked.picture != NULL) return write_picture(&plan, asked.picture);
     const struct plan_memory memory = api_memory(&plan);
@@ -235,6 +303,7 @@ const struct command *explain_command(void)
         .details = "  weir explain 10/min\n"
                    "  weir explain '10/s burst=20; 1000/h' --window 5min\n"
                    "  weir explain 12000,1.1\n"
+                   "  weir explain --pace '100/s..1000/s for 30s then 1000/s for 5min' --starts 5\n"
                    "  weir explain '10/s burst=21' --as nginx\n",
         .options = option_rows,
         .option_count = sizeof option_rows / sizeof option_rows[0],

@@ -159,7 +159,7 @@ static void svg_strip(const unsigned columns[PLOT_COLUMNS], const char *label, c
     }
 }
 
-static void svg_text(const char *text, FILE *out)
+void plot_svg_text(const char *text, FILE *out)
 {
     for (; *text != '\0'; text++) {
         if (*text == '<') fputs("&lt;", out);
@@ -178,7 +178,7 @@ void plot_svg(const struct plot *plot, const char *title, FILE *out)
             "<style>text{font:12px sans-serif;fill:#333}.g{stroke:#ccc;fill:none}</style>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text x=\"%d\" y=\"16\">",
             width, height, width, height, LABEL_WIDTH);
-    svg_text(title, out);
+    plot_svg_text(title, out);
     fprintf(out, ": %u of %u pass at once</text>\n", plot->total_passed, plot->total);
     svg_strip(plot->came, "came", "#888", top, 0, out);
     svg_strip(plot->passed, "at once", "#1668b2", top, 1, out);

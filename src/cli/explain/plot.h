@@ -29,4 +29,7 @@ void plot_print(const struct plot *plot, FILE *out);
 /* As a picture. */
 void plot_svg(const struct plot *plot, const char *title, FILE *out);
 
+/* Text within a picture. */
+void plot_svg_text(const char *text, FILE *out);
+
 #endif

@@ -292,10 +292,12 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct pace *pace = worker->pace;
     struct job job;
-    while (next_job(pace, &job)) {
+    bool over = false;
+    while (!over && next_job(pace, &job)) {
         const weir_decision decision = pace_take_wait(pace, &job.stamp, job.cost);
+        over = pace_over(pace, &decision);
         if (weir_allowed(decision) && !pace_stopped(pace)) run_and_think(worker, &job, &decision);
-        else if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
+        else if (!over && (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY)) {
             pace->status = trouble("line %llu costs more than %s can ever let through", (unsigned long long)job.number,
                                    pace_limit_name(pace));
             pace_stop(pace, 1);

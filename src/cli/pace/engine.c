@@ -316,6 +316,10 @@ static int choose_limit(struct pace *pace, struct limit *kept)
     const struct limit *limit = &plan->limit[0];
     const bool hybrid = limit->algorithm == ALGORITHM_HYBRID, usual = hybrid && as_usual(limit);
     uint64_t permits, period_ns;
+    if (plan_has_profile(plan))
+        return trouble(
+            "pace: an engine has one rate, and none that changes with time; to share a profile write --part, "
+            "for example --part 2/5");
     if (plan->count != 1 || (!hybrid && limit->algorithm != ALGORITHM_GCRA) || !limit_rate(limit, &permits, &period_ns))
         return trouble("pace: %s: with --engine expected one limit that has a rate, and no other algorithm than gcra; "
                        "for example '1000/s burst=100'",

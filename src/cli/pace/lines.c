@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/limiter.h"
 #include "cli/pace/schedule.h"
 #include "core/num.h"
 
@@ -25,16 +26,13 @@ static void add(struct pace *pace, struct batch *batch, const weir_decision *dec
     batch->cost[batch->count++] = cost;
 }
 
-/* Several permits at once, one for a line: each is due on its own, one interval after the other. */
+/* Several permits at once, one for a line: each is due on its own. */
 static void add_run(struct pace *pace, struct batch *batch, const weir_decision *decision)
 {
-    const uint64_t permits = decision->charged;
-    const uint64_t first_ns = weir_due(pace->limiter, decision, 1).ns;
-    const uint64_t between_ns = subtract_to_zero(weir_due(pace->limiter, decision, permits).ns, first_ns);
-    for (uint64_t i = 0; i < permits; i++) {
-        const uint64_t after_ns = permits > 1 ? multiply_divide_floor(i, between_ns, permits - 1) : 0;
+    limiter_due_each(pace->limiter, decision, &batch->due_ns[batch->count]);
+    for (uint64_t i = 0; i < decision->charged; i++) {
         batch->start_ns[batch->count] = decision->start.ns;
-        batch->due_ns[batch->count] = most(first_ns + after_ns, pace->arrived_ns);
+        batch->due_ns[batch->count] = most(batch->due_ns[batch->count], pace->arrived_ns);
         batch->cost[batch->count++] = 1;
     }
 }
@@ -81,6 +79,7 @@ static bool take_lines(struct pace *pace, struct batch *batch, int lines)
     const struct at_stamp stamp = pace_stamp(pace);
     weir_decision decision = pace_take_wait(pace, &stamp, cost);
     if (is_too_large(pace, cost, &decision)) return true;
+    if (pace_over(pace, &decision)) return false;
     if (decision.verdict == WEIR_NEVER || decision.verdict == WEIR_DENY) {
         pace->status = trouble("line %llu costs %llu, more than %s can ever let through", line_number(pace),
                                (unsigned long long)cost, pace_limit_name(pace));

@@ -46,6 +46,8 @@ static const struct option_row option_rows[] = {
     {"count", 0, "N", "stop after N lines", argument_count, AT(count_max)},
     {"json", 0, NULL, "the summary as one JSON object", argument_flag, AT(json)},
     {"rate-file", 0, "FILE", "read the limit from FILE, and follow its changes", argument_text, AT(follow.path)},
+    {"profile", 0, "FILE", "read a limit that changes with time from FILE, one phase a line", argument_text,
+     AT(profile_path)},
     {"quiet", 'q', NULL, "print errors only: no limit, no progress, no summary", argument_flag, AT(quiet)},
     {"summary", 0, "FILE", "write the summary to FILE instead of stderr", argument_text, AT(summary)},
     {"at", 0, "FIELD", "no limit: lines of a log start at the times in their FIELD; for example time", at_read_field,
@@ -112,6 +114,11 @@ void pace_stop(struct pace *pace, uint64_t why)
     atom_store(&pace->stop, why);
 }
 
+bool pace_over(const struct pace *pace, const weir_decision *decision)
+{
+    return decision->verdict == WEIR_DENY && atom_load(&pace->limiter->ends) != 0;
+}
+
 void pace_print_summary(struct pace *pace, FILE *out)
 {
     const struct record_owed owed = pace_owed(pace);
@@ -139,6 +146,9 @@ static bool set_times(struct pace *pace, int argc, char **argv)
     } else if (pace->follow.path != NULL) {
         trouble("%s--rate-file; for both: weir pace --at %s | weir pace --rate-file %s", message, pace->at.time,
                 pace->follow.path);
+    } else if (pace->profile_path != NULL) {
+        trouble("%s--profile; for both: weir pace --at %s | weir pace --profile %s", message, pace->at.time,
+                pace->profile_path);
     } else if (pace->part.number != 0 || pace->engine_url != NULL) {
         trouble("%sschedule to share by --part or --engine; give each machine a part of the log", message);
     } else if (pace->drop) {
@@ -164,17 +174,23 @@ static bool set_fields(struct pace *pace)
 static bool set_limit(struct pace *pace, int argc, char **argv)
 {
     /* A limit that looks like an option comes behind "--", and its command behind another. */
-    if (optind == argc && pace->command != NULL && pace->follow.path == NULL) {
+    const bool in_file = pace->follow.path != NULL || pace->profile_path != NULL;
+    if (optind == argc && pace->command != NULL && !in_file) {
         pace->limit = pace->command[0];
         pace->command += pace->command[1] != NULL && strcmp(pace->command[1], "--") == 0 ? 2 : 1;
         if (pace->command[0] == NULL) pace->command = NULL;
-    } else if (optind == argc && pace->follow.path != NULL) {
+    } else if (optind == argc && in_file) {
         pace->limit = NULL; /* it stands in the file */
     } else if (optind == argc) {
         trouble("pace: expected a limit; for example weir pace 1000/s");
         return false;
     } else {
         pace->limit = argv[optind];
+    }
+    if (pace->profile_path != NULL && (pace->limit != NULL || pace->follow.path != NULL)) {
+        trouble("pace: the limit is in --profile %s; leave out %s", pace->profile_path,
+                pace->limit != NULL ? pace->limit : "--rate-file");
+        return false;
     }
     if (optind + 1 < argc) {
         trouble("pace: unexpected argument \"%s\"; quote a limit that has spaces, put a command after --",
@@ -225,6 +241,10 @@ static int read_arguments(struct pace *pace, int argc, char **argv)
 /* A limit in the file goes before one on the command line, which is for as long as there is no file. */
 static int choose_limit(struct pace *pace)
 {
+    if (pace->profile_path != NULL) {
+        pace->limit = pace->profile.text;
+        return profile_file_read(&pace->profile, pace->profile_path) ? STATUS_DONE : STATUS_TROUBLE;
+    }
     if (pace->follow.path == NULL) return STATUS_DONE;
     const enum follow_state state = follow_look(&pace->follow);
     if (state == FOLLOW_CHANGED) {
@@ -368,6 +388,8 @@ static int open_limiter(struct pace *pace)
     if (bad && pace->limit == pace->first) {
         return trouble("%s:%d:%d: %s", pace->follow.path, pace->follow.line, error.column, error.message);
     }
+    if (bad && pace->limit == pace->profile.text)
+        return profile_file_trouble(&pace->profile, error.column, error.message);
     if (bad) return limit_trouble(pace->limit, &error);
     if (choose_unit(pace) != STATUS_DONE) return STATUS_TROUBLE;
     const struct plan *plan = plan_inside_const(&pace->plan);
@@ -452,6 +474,7 @@ static int finish(struct pace *pace)
     const uint64_t stop = atom_load(&pace->stop);
     pace_engine_close(pace);
     weir_close(pace->limiter);
+    phase_record_close(pace->record.phases);
     input_close(&pace->input);
     at_close(&pace->at);
     /* The same Ctrl-C has ended the commands, too: that is not their failure. */
@@ -488,6 +511,7 @@ static int run(int argc, char **argv)
         pace->record.source.parts = pace->part.of;
         record_open(&pace->record, plan_inside_const(&pace->plan), pace->command != NULL ? "commands" : "lines");
         pace->record.in_bytes = pace->bytes;
+        if (pace->part.of == 0) pace->record.phases = phase_record_open(&pace->plan);
         pace->record.by_stamps = pace->at.time != NULL;
         outcomes_open(&pace->outcomes, pace->workers, pace->workers_max);
         pace_watch_start(&watch, pace);

@@ -6,7 +6,8 @@
        schedule.c  when what is next may start        bytes.c      what a limit counts, pieces of lines
        at.c        ... by the stamps of a log         told.c       what a limit loses, and what to write instead
        part.c      ... of a part: --part, --begin     engine.c     ... of an engine's schedule
-       latency     files of latencies, intervals, what must not happen */
+       latency     files of latencies, intervals, what must not happen
+       profile     a limit that changes with time: its file, and what happened in each phase */
 #ifndef WEIR_CLI_PACE_PACE_H
 #define WEIR_CLI_PACE_PACE_H
 
@@ -17,6 +18,7 @@
 #include "cli/pace/follow.h"
 #include "cli/pace/input.h"
 #include "cli/pace/latency/latency.h"
+#include "cli/pace/profile/profile_file.h"
 #include "cli/pace/record.h"
 #include "share/atomic.h"
 
@@ -46,6 +48,8 @@ struct pace {
     struct at at;                /* --at ... */
     struct follow follow;        /* --rate-file ... */
     char first[FOLLOW_TEXT_MAX]; /* ... and the limit that it began with */
+    const char *profile_path;    /* --profile ... */
+    struct profile_file profile; /* ... and what is in it */
 
     /* the limit in force, when it has changed and nobody was told yet; the watching thread's */
     char news[FOLLOW_TEXT_MAX];
@@ -105,6 +109,9 @@ argument_reader pace_read_part, pace_read_begin;
 
 void pace_print_summary(struct pace *pace, FILE *out);
 bool pace_stopped(const struct pace *pace);
+
+/* Was this the refusal of a profile that has come to its end?  Then the work is done, but for what has a start. */
+bool pace_over(const struct pace *pace, const weir_decision *decision);
 
 /* No further line is started; why as in pace->stop. */
 void pace_stop(struct pace *pace, uint64_t why);

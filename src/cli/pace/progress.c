@@ -105,6 +105,16 @@ static double rate_now(struct shown *shown, const struct record_view *view, uint
     return shown->rate;
 }
 
+static void put_phase(struct writer *writer, unsigned number, unsigned count)
+{
+    if (count == 0) return;
+    write_text(writer, "phase ");
+    write_number(writer, number);
+    write_text(writer, " of ");
+    write_number(writer, count);
+    write_text(writer, "  ");
+}
+
 static void show(struct pace_watch *watch, struct shown *shown)
 {
     struct pace *pace = watch->pace;
@@ -112,8 +122,12 @@ static void show(struct pace_watch *watch, struct shown *shown)
     if (now_ns - shown->at_ns < LOOK_EVERY_NS) return;
     const struct record_view view = record_view(&pace->record);
     const bool commands = pace->command != NULL;
+    const struct phase_record *phases = pace->record.phases;
+    unsigned number = 0, count = 0;
+    const bool profile = phases != NULL && !phases->over;
+    const double asked_per_s = profile ? phase_record_rate_at(phases, now_ns, &number, &count) : view.asked_per_s;
     uint64_t jobs = 0, busy = commands ? outcomes_busy(&pace->outcomes, &jobs) : 0;
-    const struct saturation saturation = {.asked_per_s = view.asked_per_s,
+    const struct saturation saturation = {.asked_per_s = asked_per_s,
                                           .per_s = rate_now(shown, &view, now_ns),
                                           .missed = pace_owed(pace).missed,
                                           .busy = busy,
@@ -125,6 +139,7 @@ static void show(struct pace_watch *watch, struct shown *shown)
     write_text(&writer, " ");
     write_text(&writer, pace->bytes ? "bytes" : pace->record.noun);
     write_text(&writer, "  ");
+    put_phase(&writer, number, count);
     record_write_saturation(&writer, &saturation);
     write_text(&writer, "  late p99 ");
     write_about(&writer, view.late_p99_ns);
@@ -176,6 +191,13 @@ static uint64_t for_left_ns_of(struct pace *pace)
     return view.items == 0 ? most(pace->for_ns / 10, LOOK_OFTEN_NS) : left_ns(pace->for_ns, view.first_ns);
 }
 
+/* No line is there, and none that comes would start: the profile has ended. */
+static bool waits_behind_end(const struct pace *pace)
+{
+    const struct phase_record *phases = pace->record.phases;
+    return phases != NULL && atom_load(&pace->idle_ns) != 0 && phase_record_ended(phases, weir_now().ns);
+}
+
 /* Said again and again, for it may come just before a worker sleeps. */
 static void end_commands(struct pace *pace, const struct asked *asked, uint64_t grace_left_ns)
 {
@@ -207,7 +229,8 @@ static void *observe(void *argument)
     while (atom_load_acquire(&watch->over) == 0) {
         const uint64_t for_left_ns = for_left_ns_of(pace);
         const uint64_t grace_left_ns = asked.times == 0 ? UINT64_MAX : left_ns(pace->grace_ns, asked.first_ns);
-        if (pace_stopped(pace) || for_left_ns == 0) stop(watch, most(atom_load(&pace->stop), 1));
+        if (pace_stopped(pace) || for_left_ns == 0 || waits_behind_end(pace))
+            stop(watch, most(atom_load(&pace->stop), 1));
         end_commands(pace, &asked, grace_left_ns);
         const struct timespec nap = {0, (long)nap_of(for_left_ns, grace_left_ns, latency_look(pace))};
         on_signal(watch, &shown, &asked, sigtimedwait(&set, NULL, &nap));

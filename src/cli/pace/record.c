@@ -51,6 +51,7 @@ static void use_limit(struct record *record, const struct limit *limit, uint64_t
     const double burst = limit->burst_kind == AMOUNT_TIME ? (double)limit->burst * per_ns : (double)limit->burst;
     record->in_windows = limit->burst_kind == AMOUNT_NONE;
     record->keeps_room = limit->algorithm == ALGORITHM_HYBRID;
+    record->at_random = limit->arrivals == ARRIVALS_POISSON;
     /* Of a part only its own starts are seen: as many as the whole may have, divided, and one more where it begins. */
     const double parts = (double)most(record->source.parts, 1);
     const double over = record->in_windows ? most_above(limit, ratio * per_ns) : ratio * burst;
@@ -124,6 +125,7 @@ void record_limit(struct record *record, const struct plan *plan, uint64_t befor
     if (!same || in_windows || record->in_windows) record->level = 0;
     else record->level = carried_level(record, record->level, over, scale);
     record->changed_ns = now_ns;
+    if (record->phases != NULL) record->phases->over = true;
     record->share_before = fmin(1, scale);
 }
 
@@ -173,8 +175,9 @@ void record_start(struct record *record, uint64_t actual_ns, uint64_t start_ns, 
     record->granted += cost;
     record->level += (double)cost * record->share;
     const double bound = record->over + fmax(0, (double)cost - record->pool);
-    if (record->permits != 0) record->excess = fmax(record->excess, record->level - bound);
+    if (record->permits != 0 && !record->at_random) record->excess = fmax(record->excess, record->level - bound);
     if (actual_ns < start_ns) record->early++;
+    if (record->phases != NULL) phase_record_start(record->phases, actual_ns, due_ns, cost);
     const uint64_t late_ns = subtract_to_zero(actual_ns, due_ns);
     if (record->by_stamps) ask_by_stamps(record, late_ns, due_ns, cost);
     histogram_add(&record->late, late_ns);
@@ -207,6 +210,14 @@ void record_dropped(struct record *record, uint64_t count)
 {
     host_lock(&record->mutex);
     record->dropped += count;
+    host_unlock(&record->mutex);
+}
+
+void record_skipped(struct record *record, uint64_t now_ns, uint64_t permits)
+{
+    if (record->phases == NULL) return;
+    host_lock(&record->mutex);
+    phase_record_skip(record->phases, now_ns, permits);
     host_unlock(&record->mutex);
 }
 

@@ -11,6 +11,7 @@
 #include <weir/weir.h>
 
 #include "cli/pace/outcomes.h"
+#include "cli/pace/profile/phase_record.h"
 #include "format/json.h"
 #include "plan/plan.h"
 #include "plan/write.h"
@@ -44,6 +45,7 @@ struct record {
     uint64_t items, granted, dropped, early;
     uint64_t parts; /* of the items: each goes on with a line that is counted */
     bool in_bytes;  /* permits are bytes */
+    bool at_random; /* no number of starts in a window is too many */
     uint64_t first_ns, last_ns, first_cost;
     uint64_t owed; /* of the last cost, what is paid for after its start */
     uint64_t behind_max_ns;
@@ -57,6 +59,7 @@ struct record {
     /* The last change: what started before it and is recorded after it counts so much of its cost. */
     uint64_t changed_ns;
     double share_before, share;
+    struct phase_record *phases; /* of a profile; NULL: there is none */
     struct record_source source;
     /* By the stamps of a log there is no limit: what was asked for is the average. */
     bool by_stamps;
@@ -96,6 +99,9 @@ void record_end(struct record *record);
 void record_logged(struct record *record, const struct record_log *log);
 void record_dropped(struct record *record, uint64_t count);
 
+/* While no line was there these were due to nobody. */
+void record_skipped(struct record *record, uint64_t now_ns, uint64_t permits);
+
 struct record_view record_view(struct record *record);
 
 /* The same, and how late all starts were. */
@@ -107,6 +113,7 @@ double record_rate(uint64_t granted, uint64_t first_cost, uint64_t first_ns, uin
 /* What the work owes to its schedule: time that has passed and is in no pool, and the permits that were due in it. */
 struct record_owed {
     uint64_t behind_ns, missed;
+    struct phase_moment at; /* when that was so */
 };
 
 /* The summary, as text for people or as one JSON object on one line; outcomes NULL: no commands, and no latency. */

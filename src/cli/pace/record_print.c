@@ -122,6 +122,13 @@ static void write_outcomes(struct writer *writer, const struct outcomes *outcome
     }
 }
 
+/* Of a profile the average until then. */
+static double asked_per_s(const struct record *record, const struct record_owed *owed)
+{
+    if (record->phases == NULL || record->phases->over) return record->permits_per_ns * SECOND_NS;
+    return phase_record_asked_per_s(record->phases, owed->at.until_ns);
+}
+
 /* part 2 of 5: together they are 100/s, as exactly as the clocks of their machines agree */
 static void write_whole(struct writer *writer, const struct record *record)
 {
@@ -158,7 +165,7 @@ static void write_engine(struct writer *writer, const struct record_engine *engi
 static struct saturation saturation_of(const struct record *record, const struct record_owed *owed,
                                        const struct outcomes *outcomes, double rate)
 {
-    return (struct saturation){.asked_per_s = record->permits_per_ns * SECOND_NS,
+    return (struct saturation){.asked_per_s = asked_per_s(record, owed),
                                .per_s = rate,
                                .missed = owed->missed,
                                .busy = outcomes != NULL ? outcomes->busy_max : 0,
@@ -198,7 +205,8 @@ static void print_over(const struct record *record, FILE *out)
 {
     const double over = fmax(0, ceil(record->excess - 1e-6)) + 0.0;
     const char *unit = !record->in_bytes ? "" : over == 1 ? " byte" : " bytes";
-    fprintf(out, ", never over by more than %.0f%s\n", over, unit);
+    if (record->at_random) fprintf(out, ", at random and so without a bound\n");
+    else fprintf(out, ", never over by more than %.0f%s\n", over, unit);
 }
 
 static void print_text(const struct record *record, const struct record_owed *owed, const struct outcomes *outcomes,
@@ -222,6 +230,7 @@ static void print_text(const struct record *record, const struct record_owed *ow
     else fprintf(out, "%llu early", (unsigned long long)record->early);
     if (record->by_stamps) print_log(&record->log, out);
     else print_over(record, out);
+    if (record->phases != NULL) phase_record_print(record->phases, owed->at, out);
     if (record->dropped != 0) fprintf(out, "%llu dropped as too late\n", (unsigned long long)record->dropped);
     if (outcomes != NULL) {
         writer.length = 0;
@@ -253,17 +262,17 @@ static void put_double(struct json *json, const char *name, double value)
     json_decimal(json, name, text);
 }
 
-static void put_target(struct json *json, const char *name, const struct record *record)
+static void put_target(struct json *json, const char *name, double per_s)
 {
-    if (record->permits_per_ns == 0) json_null(json, name);
-    else put_double(json, name, record->permits_per_ns * SECOND_NS);
+    if (per_s == 0) json_null(json, name);
+    else put_double(json, name, per_s);
 }
 
 /* The same figures under names that say what they count. */
-static void put_bytes(struct json *json, const struct record *record, double rate)
+static void put_bytes(struct json *json, const struct record *record, double target, double rate)
 {
     if (!record->in_bytes) return;
-    put_target(json, "target_bytes_per_s", record);
+    put_target(json, "target_bytes_per_s", target);
     put_double(json, "achieved_bytes_per_s", rate);
     json_number(json, "bytes", record->granted);
 }
@@ -324,15 +333,16 @@ static void print_json(const struct record *record, const struct record_owed *ow
     const weir_times late = record_times(&record->late);
     struct json_file out;
     struct json *json = &out.json;
+    const double target = asked_per_s(record, owed);
     json_file_open(&out, file);
     json_object(json, NULL);
-    put_target(json, "target_per_s", record);
+    put_target(json, "target_per_s", target);
     put_double(json, "achieved_per_s", rate);
     json_number(json, "granted", record->granted);
     json_number(json, record->noun, lines_of(record));
     json_number(json, "dropped", record->dropped);
     json_number(json, "missed", owed->missed);
-    put_bytes(json, record, rate);
+    put_bytes(json, record, target, rate);
     if (outcomes != NULL) put_outcomes(json, outcomes, latency);
     json_file_double(json, "elapsed_s", (double)(record->last_ns - record->first_ns) / SECOND_NS, 9);
     record_put_times(json, "late_ns", &late);
@@ -340,9 +350,11 @@ static void print_json(const struct record *record, const struct record_owed *ow
     json_number(json, "now", owed->behind_ns);
     json_number(json, "max", record->behind_max_ns);
     json_end_object(json);
+    if (record->phases != NULL) phase_record_json(record->phases, owed->at, json);
     json_number(json, "early", record->early);
     if (record->by_stamps) put_log(json, &record->log);
-    json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
+    if (record->at_random) json_null(json, "over");
+    else json_file_double(json, "over", fmax(0, record->excess) + 0.0, 3);
     put_source(json, &record->source);
     json_file_end(&out);
     json_file_flush(&out);

@@ -25,6 +25,7 @@
 
 struct span {
     uint64_t from_ns, to_ns;
+    uint64_t skipped; /* permits that were taken out of the first schedule */
 };
 
 bool pace_takes_some(const struct pace *pace)
@@ -42,7 +43,7 @@ uint64_t pace_next_in_ns(struct pace *pace)
 }
 
 struct owing {
-    uint64_t now_ns;
+    uint64_t now_ns, began_ns; /* began: the clock of a profile; 0: not yet, or there is none */
     struct record_owed owed;
     uint64_t left, pool; /* permits due and not given; that may be */
     bool found;
@@ -64,7 +65,7 @@ static uint64_t in_burst_pool(const struct rule *rule, const struct account *acc
 /* What came to be behind meanwhile: an idle time still fills the pool. */
 static void wait_with(const struct cell_content *content, void *context)
 {
-    const struct span *span = context;
+    struct span *span = context;
     uint64_t *state = content->state;
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
@@ -76,6 +77,7 @@ static void wait_with(const struct cell_content *content, void *context)
             const uint64_t passed = subtract_to_zero(tick_at(rule, span->to_ns), tick_at(rule, span->from_ns));
             const uint64_t by = least(least(subtract_to_zero(more, before.behind), passed), INT64_MAX);
             algorithm->lateness(rule, state, 0, (int64_t)by);
+            if (i == 0) span->skipped = permits_floor(rule, by);
         }
         state += state_words(rule, algorithm);
     }
@@ -93,6 +95,7 @@ static enum input_state next_lines(struct pace *pace)
     idle.to_ns = limiter_stands_ns(pace->limiter, pace->arrived_ns);
     if (pace->part.of != 0) pace_part_idled(pace, idle.from_ns, idle.to_ns);
     else limiter_look(pace->limiter, wait_with, &idle);
+    record_skipped(&pace->record, idle.to_ns, idle.skipped);
     atom_store(&pace->idle_ns, 0);
     return INPUT_INTERRUPTED;
 }
@@ -190,10 +193,13 @@ static void look_for_late(const struct cell_content *content, void *context)
     struct owing *owing = context;
     const struct rule *rule = &content->rule[0];
     if (content->count == 0 || algorithm_of(rule)->lateness == NULL) return;
+    const struct algorithm *algorithm = algorithm_of(rule);
     const struct account account = account_at(rule, content->state, owing->now_ns);
-    const int64_t left = account.due - account.given, late = left - (int64_t)rule->burst;
-    owing->owed.missed = late > 0 ? permits_floor(rule, (uint64_t)late) : 0;
-    owing->left = left > 0 ? permits_floor(rule, (uint64_t)left) : 0;
+    const int64_t left = account.due - account.given;
+    const uint64_t late = positive(left - (int64_t)rule->burst);
+    const uint64_t end = algorithm_at(rule, algorithm, content->state, 0).end;
+    owing->owed.missed = algorithm_within(rule, algorithm, end, late, UINT64_MAX);
+    owing->left = algorithm_within(rule, algorithm, end, positive(left), UINT64_MAX);
     owing->pool = permits_floor(rule, rule->burst);
 }
 
@@ -220,20 +226,28 @@ void pace_skip(struct pace *pace, uint64_t permits)
     weir_skip(pace->limiter, permits * parts_of(pace));
 }
 
+/* Permits that are due, in a pool, and may start at once. */
+static uint64_t ready_of(const struct rule *rule, const struct account *account)
+{
+    return permits_floor(rule, positive(account->due - account->given - (int64_t)least(account->behind, TICKS_FAR)));
+}
+
 /* In a list the slowest schedule is the one that the work can be on. */
 static void look_at_owed(const struct cell_content *content, void *context)
 {
     struct owing *owing = context;
     const uint64_t *state = content->state;
+    const struct rule *first = &content->rule[0];
+    if (clock_is_profile(first) && first->anchor_ns != RULE_NOT_BEGUN) owing->began_ns = first->anchor_ns;
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         if (algorithm->lateness != NULL) {
             const struct account account = account_at(rule, state, owing->now_ns);
-            const uint64_t behind_ns = shift_divide_ceil(account.behind, rule->shift, rule->multiplier);
+            const uint64_t behind_ns = clock_ns_ago(rule, owing->now_ns, account.behind);
             if (!owing->found || behind_ns < owing->owed.behind_ns) {
                 const uint64_t missed = permits_floor(rule, most(account.missed, account.behind));
-                owing->owed = (struct record_owed){behind_ns, missed};
+                owing->owed = (struct record_owed){behind_ns, missed, {owing->now_ns, ready_of(rule, &account)}};
             }
             owing->found = true;
         }
@@ -257,7 +271,11 @@ struct record_owed pace_owed(struct pace *pace)
         const bool waits = atom_load(&pace->idle_ns) == 0;
         return (struct record_owed){.behind_ns = waits ? atom_load(&pace->at.late_ns) : 0};
     }
+    owing.owed.at.until_ns = owing.now_ns;
     limiter_look(pace->limiter, look_at_owed, &owing);
     owing.owed.missed /= parts_of(pace);
+    struct phase_record *phases = pace->record.phases;
+    uint64_t none = 0;
+    if (phases != NULL && owing.began_ns != 0) atom_swap(&phases->began_ns, &none, owing.began_ns);
     return owing.owed;
 }

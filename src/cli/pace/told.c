@@ -13,7 +13,7 @@ void pace_tell_slept(const struct pace *pace, FILE *out)
 {
     const struct plan *plan = plan_inside_const(&pace->plan);
     const uint64_t cost = pace->bytes ? atom_load(&pace->piece_max) : 1;
-    for (uint64_t i = 0; i < plan->count && pace->command == NULL; i++) {
+    for (uint64_t i = 0; i < plan->count && pace->command == NULL && !plan_has_profile(plan); i++) {
         char text[TOLD_SIZE];
         struct writer writer = {text, sizeof text, 0};
         if (!explain_slept(&plan->limit[i], &plan->rule[i], cost, pace->limiter->min_sleep_ns, &writer)) continue;

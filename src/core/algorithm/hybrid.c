@@ -23,14 +23,22 @@
 
    A cost above the pool starts when the pool is full, and is paid back from below zero.
 
+   Arrivals at random are one change to this: a permit moves the position not by one permit but by the gap in front of
+   the next (arrivals.h).  The first permit of a call needs one permit in the pool, as ever, and each other one the gap
+   in front of it.  So the next permit is due one permit behind the position, and the pool holds what may be made up
+   for.  Instead of its beginning the state keeps how many permits were given, from which the gaps come.
+
    At most rate * (over + max(0, largest cost - pool)) + ratio * rate * t permits pass in any window t, and it is never
    further from the literal pools (test/peers/pools.c) than two fills. */
+#include <string.h>
+
 #include "core/algorithm.h"
+#include "core/arrivals.h"
 #include "core/clock.h"
 #include "core/facts.h"
 #include "core/num.h"
 
-enum { SCHEDULE, ACTIVE, SINCE, BEGUN, HYBRID_WORDS };
+enum { SCHEDULE, ACTIVE, SINCE, BEGUN, HYBRID_WORDS, GIVEN = BEGUN /* with arrivals: permits given so far */ };
 enum { RATIO_BITS = 32, POOL_OPS = 2, POOL_NS = 10000000, CALM_NS = 200000000 };
 static const struct decimal CATCHUP = {11, 1};
 static const uint64_t OVER_TICKS_MAX = UINT64_C(1) << 60; /* they are added and doubled */
@@ -64,17 +72,43 @@ static int64_t hybrid_ahead_of(const struct rule *rule)
     return rule->flags & RULE_STARTS_FULL ? as_signed(rule->burst) - as_signed(ticks_of(rule, 1)) : 0;
 }
 
+static bool has_gaps(const struct rule *rule)
+{
+    return (rule->flags & RULE_ARRIVALS) != 0;
+}
+
+/* By how much the gap behind the last permit is longer than a permit. */
+static int64_t gap_ahead(const struct rule *rule, const uint64_t *state)
+{
+    if (!has_gaps(rule) || state[GIVEN] == 0) return 0;
+    return clamp(as_signed(arrivals_gap(rule, state[GIVEN])) - as_signed(ticks_of(rule, 1)));
+}
+
+/* What a call needs in the pool, and how far it moves the position. */
+struct move {
+    uint64_t need, by;
+};
+
+/* Out of the way of the others. */
+static __attribute__((noinline)) struct move move_by_gaps(const struct rule *rule, const uint64_t *state, uint64_t cost)
+{
+    const uint64_t permits = permits_floor(rule, cost), by = arrivals_span(rule, state[GIVEN], permits);
+    if (permits == 0) return (struct move){0, 0};
+    const uint64_t others = subtract_to_zero(by, arrivals_gap(rule, state[GIVEN] + permits));
+    return (struct move){least(add_saturating(ticks_of(rule, 1), others), rule->burst), by};
+}
+
+static inline struct move move_of(const struct rule *rule, const uint64_t *state, uint64_t cost)
+{
+    return has_gaps(rule) ? move_by_gaps(rule, state, cost) : (struct move){least(cost, rule->burst), cost};
+}
+
 /* Untouched, the schedule begins at the first call, which has what it needs. */
 static struct pools_now hybrid_begin(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t need)
 {
     if (state[SINCE] != 0) return pools_of(state);
     const int64_t active = as_signed(rule->flags & RULE_STARTS_FULL ? rule->burst : need);
     return (struct pools_now){as_signed(now) - active, active, as_signed(now)};
-}
-
-static uint64_t need_of(const struct rule *rule, uint64_t cost)
-{
-    return least(cost, rule->burst);
 }
 
 static inline int64_t grown(uint64_t ticks, uint64_t ratio)
@@ -182,6 +216,35 @@ static void hybrid_facts(const struct limit *limit, const struct rule *rule, str
     facts->note = "burst and catchup are the defaults of pacing: they hold the average on a busy machine";
 }
 
+/* The seed is where a debt would be. */
+static struct limit_problem compile_arrivals(const struct limit *limit, struct rule *rule)
+{
+    if (limit->arrivals != ARRIVALS_POISSON) {
+        if (!limit->has_delay) return limit_fine();
+        return limit_wrong(OPTION_SEED, "seed= goes with arrivals=poisson; for example arrivals=poisson seed=7");
+    }
+    if (!limit->has_delay) {
+        return limit_wrong(OPTION_ARRIVALS,
+                           "arrivals=poisson needs a seed: any number, another one for each generator; "
+                           "for example arrivals=poisson seed=7");
+    }
+    if (limit->has_debt) {
+        return limit_wrong(OPTION_DEBT,
+                           "debt= does not go with arrivals=poisson, where a charge is never cut; leave it "
+                           "out");
+    }
+    if (strcmp(limit->unit, "bytes") == 0) {
+        return limit_wrong(OPTION_ARRIVALS, "arrivals=poisson is for operations, not for bytes, which leave evenly; "
+                                            "for example 1000/s arrivals=poisson seed=7");
+    }
+    if (rule->scale > ARRIVALS_SCALE_MAX) {
+        return limit_wrong(OPTION_RATE, "arrivals=poisson has rates from one a year; for example 1/d");
+    }
+    rule->flags |= RULE_ARRIVALS;
+    rule->seed = limit->delay;
+    return limit_fine();
+}
+
 static struct limit_problem hybrid_compile(struct limit *limit, struct rule *rule)
 {
     defaults(limit);
@@ -194,6 +257,7 @@ static struct limit_problem hybrid_compile(struct limit *limit, struct rule *rul
     rule->ratio = limit_factor(limit->factor);
     rule->over = multiply_divide_floor(rule->burst, limit->factor.digits, power_of_ten(limit->factor.places));
     problem = limit_catchup(limit);
+    if (problem.message == NULL) problem = compile_arrivals(limit, rule);
     if (problem.message != NULL) return problem;
     if (rule->over <= OVER_TICKS_MAX) return limit_fine();
     return limit_wrong(OPTION_BURST, "burst times catchup is longer than 18 years; choose a smaller burst, for example "
@@ -204,13 +268,14 @@ static struct offer hybrid_offer(const struct rule *rule, const uint64_t *state,
                                  uint64_t wait_ns)
 {
     (void)wait_ns;
-    const uint64_t need = need_of(rule, cost);
     if (cost > TICKS_FAR) return (struct offer){now, UINT64_MAX};
+    if (has_gaps(rule) && permits_floor(rule, cost) > ARRIVALS_MOST) return (struct offer){now, UINT64_MAX};
     if (state[SINCE] == 0) return (struct offer){now, now};
+    const struct move move = move_of(rule, state, cost);
     const struct pools_now pools = pools_of(state);
-    const uint64_t start = start_with(rule, &pools, 0, need);
-    const bool beyond = start >= TICKS_FAR || pools.schedule > TICKS_FAR - as_signed(cost) ||
-                        pools.active < as_signed(cost) - TICKS_FAR;
+    const uint64_t start = start_with(rule, &pools, 0, move.need);
+    const bool beyond = start >= TICKS_FAR || pools.schedule > TICKS_FAR - as_signed(move.by) ||
+                        pools.active < as_signed(move.by) - TICKS_FAR;
     return (struct offer){now, beyond ? UINT64_MAX : start};
 }
 
@@ -221,11 +286,17 @@ static uint64_t hybrid_room(const struct rule *rule, const uint64_t *state, uint
     return positive(active_at(rule, &pools, as_signed(at)));
 }
 
+/* Does the last call start later than at a time when the pool holds this? */
+static bool hybrid_waits(const struct rule *rule, const uint64_t *state, int64_t active)
+{
+    return clamp(active) + gap_ahead(rule, state) < 0;
+}
+
 static struct balance hybrid_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
     const struct pools_now pools = hybrid_begin(rule, state, now, 0);
     const int64_t active = active_at(rule, &pools, as_signed(now));
-    return (struct balance){positive(active), positive(-active), active < 0};
+    return (struct balance){positive(active), positive(-active), hybrid_waits(rule, state, active)};
 }
 
 /* They are bounded where they are read. */
@@ -238,27 +309,39 @@ static void hybrid_store(uint64_t *state, const struct pools_now *pools)
 
 static void store_begun(const struct rule *rule, uint64_t *state, const struct pools_now *pools)
 {
-    if (state[SINCE] == 0) state[BEGUN] = (uint64_t)clamp(pools->schedule + hybrid_ahead_of(rule));
+    const bool begins = state[SINCE] == 0 && !has_gaps(rule);
+    if (begins) state[BEGUN] = (uint64_t)clamp(pools->schedule + hybrid_ahead_of(rule));
+}
+
+/* The end of a slot is where the schedule is behind it; with gaps, how many permits were given then. */
+static uint64_t hybrid_end(const struct rule *rule, const uint64_t *state, const struct pools_now *pools)
+{
+    return has_gaps(rule) ? state[GIVEN] << (rule->scale & 63) : (uint64_t)pools->schedule;
 }
 
 static struct taken hybrid_commit(const struct rule *rule, uint64_t *state, struct offer when, uint64_t cost)
 {
-    struct pools_now pools = hybrid_begin(rule, state, when.start, need_of(rule, cost));
-    if (cost == 0) return (struct taken){(uint64_t)pools.schedule, hybrid_room(rule, state, when.start)};
+    if (cost == 0) {
+        const struct pools_now pools = hybrid_begin(rule, state, when.start, 0);
+        return (struct taken){hybrid_end(rule, state, &pools), hybrid_room(rule, state, when.start)};
+    }
+    const struct move move = move_of(rule, state, cost);
+    struct pools_now pools = hybrid_begin(rule, state, when.start, move.need);
     const int64_t t = as_signed(when.start);
     store_begun(rule, state, &pools);
     move_to(rule, &pools, t);
-    pools.active = clamp(pools.active - as_signed(cost)); /* what is charged may be more than anybody waits for */
-    pools.schedule = clamp(pools.schedule + as_signed(cost));
+    pools.active = clamp(pools.active - as_signed(move.by)); /* what is charged may be more than anybody waits for */
+    pools.schedule = clamp(pools.schedule + as_signed(move.by));
     hybrid_store(state, &pools);
-    return (struct taken){state[SCHEDULE], positive(active_at(rule, &pools, t))};
+    if (has_gaps(rule)) state[GIVEN] += permits_floor(rule, cost);
+    return (struct taken){hybrid_end(rule, state, &pools), positive(active_at(rule, &pools, t))};
 }
 
 /* A call that passes now needs no start, so this hardly ever divides. */
 static bool hybrid_pass(const struct rule *rule, uint64_t *state, uint64_t now, uint64_t cost, struct taken *taken)
 {
     struct pools_now pools = pools_of(state);
-    const int64_t t = as_signed(now), need = as_signed(cost);
+    const int64_t t = as_signed(now), need = as_signed(cost); /* without gaps, see share/cell.c */
     if (state[SINCE] == 0 || t < pools.since || t >= TICKS_FAR || cost - 1 >= rule->burst) return false;
     if (t - pools.schedule < need || pools.active < need - TICKS_FAR) return false;
     const int64_t uncapped = straight(rule, &pools, t);
@@ -283,14 +366,25 @@ static void correct(const struct rule *rule, uint64_t *state, struct pools_now *
     hybrid_store(state, pools);
 }
 
+/* With gaps it is the last permits that come back, and those that come next have their gaps again.  So the starts are
+   those without the call if it was the last one, and never any that are not of this seed. */
 static void hybrid_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                              uint64_t unused)
 {
     struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now);
+    uint64_t whole = slot->cost;
     /* At the fastest, this much of the slot has drained since its start. */
     const int64_t gone = grown(subtract_to_zero(now, slot->start), rule->ratio);
-    const int64_t back = as_signed(least(unused, positive(as_signed(slot->cost) - gone)));
+    if (has_gaps(rule)) {
+        const uint64_t given = state[GIVEN], permits = least(permits_floor(rule, slot->cost), given);
+        const uint64_t last = least(permits_floor(rule, unused), permits);
+        whole = arrivals_span(rule, given - permits, permits);
+        unused = arrivals_span(rule, given - last, last);
+        if (gone != 0 && gone >= as_signed(whole)) return; /* all of it is used up */
+        state[GIVEN] = given - last;
+    }
+    const int64_t back = as_signed(least(unused, positive(as_signed(whole) - gone)));
     correct(rule, state, &pools, t, back);
 }
 
@@ -339,6 +433,13 @@ static int64_t hybrid_carried(const struct rule *from, const struct rule *to, in
     return as_signed(carry_used(from, to, (uint64_t)amount, how));
 }
 
+/* The permits given so far, in ticks, when the next one is due a permit behind this tick. */
+static int64_t given_by(const struct rule *rule, const uint64_t *state, int64_t next_due)
+{
+    if (has_gaps(rule)) return clamp(as_signed(ticks_of(rule, state[GIVEN])));
+    return clamp(next_due - clamp((int64_t)state[BEGUN]));
+}
+
 /* The schedule is carried over as permits, those that are missing and those that were given.  So what may start at once
    is never more than what is missing. */
 static void hybrid_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
@@ -347,16 +448,28 @@ static void hybrid_carry(const struct rule *from, const struct rule *to, const u
     if (state[SINCE] == 0) return;
     const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), anchor = as_signed(to->anchor_tick);
-    const int64_t held = active_at(from, &pools, t);
-    if (how == WEIR_RESET && held >= 0) return;
-    const int64_t next_due = clamp(pools.schedule + hybrid_ahead_of(from)), begun = clamp((int64_t)state[BEGUN]);
+    const int64_t now_held = active_at(from, &pools, t);
+    if (how == WEIR_RESET && !hybrid_waits(from, state, now_held)) return;
+    /* Without gaps the next permit is due one after the last. */
+    const int64_t longer = has_gaps(to) ? 0 : gap_ahead(from, state), held = clamp(now_held + longer);
+    const int64_t next_due = clamp(clamp(pools.schedule - longer) + hybrid_ahead_of(from));
     const int64_t lag = clamp(hybrid_carried(from, to, t - next_due, WEIR_SCALE));
-    const int64_t given = clamp(hybrid_carried(from, to, next_due - begun, WEIR_SCALE));
+    const int64_t given = clamp(hybrid_carried(from, to, given_by(from, state, next_due), WEIR_SCALE));
     const int64_t active = hybrid_carried(from, to, held, how), missing = clamp(lag + hybrid_ahead_of(to));
     next[SCHEDULE] = (uint64_t)clamp(anchor - missing);
     next[ACTIVE] = (uint64_t)(active < missing ? active : missing);
     next[SINCE] = most(positive(anchor), 1);
     next[BEGUN] = (uint64_t)clamp(clamp(anchor - lag) - given);
+    if (has_gaps(to)) next[GIVEN] = permits_floor(to, positive(given));
+}
+
+/* What is still to be given, below zero if the last permit was ahead of its time, from how far the schedule is behind.
+   With gaps the last permit was due one gap before the next one. */
+static int64_t left_at(const struct rule *rule, const uint64_t *state, int64_t behind)
+{
+    if (!has_gaps(rule) || behind >= as_signed(ticks_of(rule, 1))) return behind;
+    const int64_t since_last = behind + gap_ahead(rule, state);
+    return since_last < 0 ? since_last : 0;
 }
 
 /* The waiting pool is behind: time that has passed, was not used, and is in no pool to be used.  A take moves the
@@ -366,15 +479,30 @@ static struct account hybrid_lateness(const struct rule *rule, uint64_t *state, 
     if (state[SINCE] == 0) return (struct account){.due = 0};
     if (by != 0) state[SCHEDULE] = (uint64_t)clamp(pools_of(state).schedule + clamp(by));
     const struct pools_now pools = pools_of(state);
-    const int64_t t = as_signed(now), begun = clamp((int64_t)state[BEGUN]);
+    const int64_t t = as_signed(now), next_due = clamp(pools.schedule + hybrid_ahead_of(rule));
     const uint64_t waiting = positive(clamp(t - pools.schedule) - active_at(rule, &pools, t));
     const bool kept = rule->ratio > UINT64_C(1) << RATIO_BITS;
+    const int64_t given = given_by(rule, state, next_due);
     return (struct account){
-        .due = t - begun,
-        .given = clamp(pools.schedule + hybrid_ahead_of(rule)) - begun,
+        .due = given + left_at(rule, state, clamp(t - next_due)),
+        .given = given,
         .missed = kept ? 0 : waiting,
         .behind = waiting,
     };
+}
+
+static uint64_t hybrid_place(const struct rule *rule, uint64_t *state, uint64_t end, bool go)
+{
+    const uint64_t to = permits_floor(rule, end), given = state[GIVEN], first = ticks_of(rule, 1);
+    int64_t by = 0;
+    if (to > given) by = as_signed(arrivals_span(rule, given, to - given));
+    if (to < given) by = -as_signed(arrivals_span(rule, to, given - to));
+    const uint64_t schedule = (uint64_t)clamp(pools_of(state).schedule + clamp(by));
+    if (go && state[SINCE] != 0) {
+        state[SCHEDULE] = schedule;
+        state[GIVEN] = to;
+    }
+    return schedule + (rule->flags & RULE_STARTS_FULL ? rule->burst : first);
 }
 
 static uint64_t hybrid_full(const struct rule *rule, const weir_decision *decision, uint64_t now)
@@ -394,6 +522,7 @@ static uint64_t hybrid_idle(const struct rule *rule, const uint64_t *state, uint
 
 static uint64_t hybrid_most_in(const struct limit *limit, uint64_t window_ns)
 {
+    if (limit->arrivals == ARRIVALS_POISSON) return UINT64_MAX;
     return facts_linear_most_in(limit, limit->factor, window_ns);
 }
 
@@ -401,13 +530,14 @@ const struct algorithm *hybrid_algorithm(void)
 {
     static const struct algorithm hybrid = {
         .name = "hybrid",
-        .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT),
+        .options = WITH(BURST) | WITH(CATCHUP) | WITH(START) | WITH(DEBT) | WITH(ARRIVALS) | WITH(SEED),
         .words = HYBRID_WORDS,
         .due_at_end = true,
         ALGORITHM_ANSWERS(hybrid),
         .facts = hybrid_facts,
         .pass = hybrid_pass,
         .lateness = hybrid_lateness,
+        .place = hybrid_place,
         .hold = hybrid_hold,
         .slice = hybrid_slice,
         .full = hybrid_full,

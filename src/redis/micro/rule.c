@@ -107,6 +107,11 @@ static problem make_gcra(const struct limit *limit, struct micro_rule *rule)
 
 static problem make_hybrid(const struct limit *limit, struct micro_rule *rule)
 {
+    if (limit->arrivals == ARRIVALS_POISSON) {
+        return "arrivals=poisson paces the starts of one limiter and is not kept in an engine; leave it out, or give "
+               "it "
+               "to weir pace";
+    }
     const uint64_t power = power_of_ten(limit->factor.places);
     const uint64_t common = greatest_common_divisor(limit->factor.digits, power);
     const problem wrong = make_line(limit, rule, limit->factor.digits / common, power / common);

@@ -203,10 +203,11 @@ static bool find_key(struct asking *asking, struct call *call)
 
 static bool find_costs(struct asking *asking, struct costs *costs)
 {
-    struct field field = {.kind = FIELD_TEXT};
-    if (!said(asking, "cost", KNOWN_COST, "X-Weir-Cost", &field.value)) return false;
-    *costs = (struct costs){.of = {1}, .count = 1};
-    if (field.value.size == 0) return true;
+    struct slice text;
+    if (!said(asking, "cost", KNOWN_COST, "X-Weir-Cost", &text)) return false;
+    costs->of[0] = costs->count = 1;
+    if (text.size == 0) return true;
+    const struct field field = {.kind = FIELD_TEXT, .value = text};
     if (!fields_costs(asking->exchange, &field, "cost", costs)) return false;
     for (unsigned i = 0; i < costs->count; i++) {
         if (costs->of[i] == 0) return bad(asking->exchange, "cost", "expected at least 1, or nothing would be counted");

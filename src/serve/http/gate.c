@@ -49,6 +49,8 @@ static unsigned known_of(struct slice name)
 void gate_gather(struct exchange *exchange)
 {
     const struct http_request *request = exchange->request;
+    for (unsigned i = 0; i < KNOWN_COUNT; i++) exchange->header[i] = (struct slice){NULL, 0};
+    for (unsigned i = 0; i < KNOWN_COUNT; i++) exchange->times[i] = 0;
     for (unsigned i = 0; i < request->header_count; i++) {
         const unsigned known = known_of(request->header[i].name);
         if (known == KNOWN_COUNT) continue;

@@ -175,8 +175,11 @@ static void find_and_do(struct exchange *exchange)
 
 void http_route(struct batch *batch, struct session *session, const struct http_request *request)
 {
-    struct exchange exchange = {.batch = batch, .session = session, .request = request};
-    if (!request->keep_alive) exchange.flags |= HTTP_CLOSES;
+    struct exchange exchange; /* gate_gather does the rest */
+    exchange.batch = batch;
+    exchange.session = session;
+    exchange.request = request;
+    exchange.flags = request->keep_alive ? 0 : HTTP_CLOSES;
     if (request->method == HTTP_IS_HEAD) exchange.flags |= HTTP_HEAD_ONLY;
     gate_gather(&exchange);
     find_and_do(&exchange);

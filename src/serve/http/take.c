@@ -36,6 +36,11 @@ static const char *verdict_of(const weir_decision *decision, bool allowed)
     return decision->verdict == WEIR_NEVER ? "never" : "deny";
 }
 
+static bool is_plain(struct slice slice)
+{
+    return slice_plain(slice) == slice.size;
+}
+
 static bool is_text(struct slice slice)
 {
     size_t at = 0;
@@ -46,13 +51,28 @@ static bool is_text(struct slice slice)
     return at == slice.size;
 }
 
+/* Its digits need no escape. */
+static void receipt_in_place(struct batch *batch, struct json *json, const struct call *call,
+                             const weir_decision *decision)
+{
+    const struct bytes before = *json->out;
+    json_string(json, "receipt", (struct slice){"", 0});
+    const size_t begin = --json->out->size;
+    receipt_write(batch, json->out, call, decision);
+    if (json->out->size != begin) bytes_byte(json->out, '"');
+    else *json->out = before; /* nothing could be corrected */
+}
+
 static void receipt(struct batch *batch, struct json *json, const struct call *call, const weir_decision *decision)
 {
     char memory[RECEIPT_MAX];
     struct bytes text = {.memory = memory, .capacity = sizeof memory};
-    if (!is_text(call->key)) return; /* JSON would change it, and then it would be none */
-    receipt_write(batch, &text, call, decision);
-    if (text.size != 0) json_string(json, "receipt", bytes_slice(&text)); /* else nothing could be corrected */
+    if (is_plain(call->limit) && is_plain(batch_key_plain(call))) {
+        receipt_in_place(batch, json, call, decision);
+    } else if (is_text(call->key)) { /* else JSON would change it, and then it would be none */
+        receipt_write(batch, &text, call, decision);
+        if (text.size != 0) json_string(json, "receipt", bytes_slice(&text));
+    }
 }
 
 static void write_body(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision,

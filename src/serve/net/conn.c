@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    One connection.
 
-       readable -> arena -> worker_bytes ... batch_end -> conn_send -> socket
-                                              |-> conn_settle: keeps a fragment, waits for a slow reader, or closes
+       readable -> arena ... worker_bytes ... batch_end -> conn_send -> socket
+                                               |-> conn_settle: keeps a fragment, waits for a slow reader, or closes
 
    One read and one write a batch while both sides keep up.  A connection that waits holds no buffer: half a KiB of ours
    beside what the kernel has; with a fragment that fragment; with a slow reader 1 MiB of answers at most.  A client
@@ -117,12 +117,12 @@ void conn_send(void *sender, struct session *session, struct slice bytes)
 
 /* ---- requests ---- */
 
-/* size bytes stand at `at`, the unread ones first. */
-static void handle(struct conn *conn, char *at, size_t size)
+/* All that is unread of it, which is in the arena. */
+static void handle(struct conn *conn)
 {
     struct worker *worker = conn->worker;
-    const size_t read = worker_bytes(worker, &conn->session, (struct slice){at, size});
-    conn->unread = slice_from((struct slice){at, size}, read);
+    const size_t read = worker_bytes(worker, &conn->session, conn->unread);
+    conn->unread = slice_from(conn->unread, read);
     conn->moved |= read != 0;
     if (conn->session.waits) worker_wait(worker, conn);
     if (conn->unread.size != 0 || conn->kept != NULL || conn->session.closing) worker_touch(worker, conn);
@@ -134,12 +134,29 @@ static bool is_held(const struct conn *conn)
     return conn->session.parked != 0 || conn->session.waits;
 }
 
+void conn_hear(struct conn *conn)
+{
+    if (!worker_is_spent(conn->worker)) {
+        handle(conn);
+        return;
+    }
+    worker_wait(conn->worker, conn);
+    worker_touch(conn->worker, conn);
+}
+
 /* Where more bytes of this client can be read to, its unread ones being in front of them. */
 static char *room(struct conn *conn)
 {
     char *at = worker_room(conn->worker, conn->unread.size + CONN_READ_MAX);
     if (conn->unread.size != 0) memcpy(at, conn->unread.bytes, conn->unread.size);
     return at;
+}
+
+/* There are so many in the room. */
+static void keep(struct conn *conn, char *at, size_t size)
+{
+    conn->unread = (struct slice){at, size};
+    worker_keep(conn->worker, size);
 }
 
 /* false: nothing came. */
@@ -169,7 +186,9 @@ static void read_plain(struct conn *conn)
     /* The turn ended to make room, and with it this connection, or it was parked. */
     if (conn->dead || conn->session.closing || is_held(conn)) return;
     const size_t before = conn->unread.size;
-    if (receive(conn, at + before, CONN_READ_MAX, &size)) handle(conn, at, before + size);
+    if (!receive(conn, at + before, CONN_READ_MAX, &size)) return;
+    keep(conn, at, before + size);
+    worker_hear(conn->worker, conn);
 }
 
 static void read_decrypted(struct conn *conn)
@@ -181,7 +200,9 @@ static void read_decrypted(struct conn *conn)
         if (conn->session.closing || is_held(conn)) return;
         const size_t before = conn->unread.size;
         result = tls_read(conn->tls, at + before, CONN_READ_MAX, &size);
-        if (result == TLS_BYTES) handle(conn, at, before + size);
+        if (result != TLS_BYTES) break;
+        keep(conn, at, before + size);
+        handle(conn);
     }
     if (result != TLS_END) return;
     conn->ended = true;
@@ -384,7 +405,10 @@ void conn_resume(struct conn *conn)
     if (conn->unheard && !conn->session.closing) {
         read_more(conn);
     } else {
-        if (!conn->session.closing && conn->unread.size != 0) handle(conn, room(conn), conn->unread.size);
+        if (!conn->session.closing && conn->unread.size != 0) {
+            keep(conn, room(conn), conn->unread.size);
+            handle(conn);
+        }
         if (conn->tls != NULL && !conn->dead && !conn->session.closing) {
             read_decrypted(conn);
             put_encrypted(conn);

@@ -42,6 +42,9 @@ struct conn {
 /* Takes the descriptor, also when it fails: false. */
 bool conn_open(struct worker *worker, const struct listener *listener, int descriptor);
 
+/* Its unread bytes are handled, or wait where others are served first. */
+void conn_hear(struct conn *conn);
+
 /* The turn has ended: keeps what is unread, waits for a slow reader, or closes. */
 void conn_settle(struct conn *conn);
 

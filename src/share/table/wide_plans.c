@@ -139,6 +139,14 @@ bool wide_plans_know(struct wide_plans plans, uint64_t fingerprint)
     return false;
 }
 
+/* A pointer in a file is nobody's: a profile's rule is never in a table. */
+static bool has_pointer(const struct wide_plan *plan)
+{
+    bool has = false;
+    for (uint64_t i = 0; i < plan->count; i++) has = has || (plan->rule[i].flags & RULE_PROFILE) != 0;
+    return has;
+}
+
 bool wide_plans_find(struct wide_plans plans, uint64_t fingerprint, struct wide_plan *plan)
 {
     uint64_t home[PLAN_HOMES];
@@ -147,7 +155,7 @@ bool wide_plans_find(struct wide_plans plans, uint64_t fingerprint, struct wide_
         const unsigned way = way_of(&plans.set[home[i]], fingerprint);
         if (way == NO_WAY) continue;
         *plan = *plan_at(plans, home[i], way);
-        if (plan->count == 0 || plan->count > WEIR_LIMITS_MAX) continue;
+        if (plan->count == 0 || plan->count > WEIR_LIMITS_MAX || has_pointer(plan)) continue;
         if (wide_fingerprint((struct rules){plan->rule, (int)plan->count}) != fingerprint) continue;
         use(&plans.set[home[i]], way);
         return true;

@@ -6,6 +6,9 @@ answers; those come whole, and in their order.
 
 Two hundred connections have sent 64 KiB each, all for the same key, when one more asks for that: how many were decided
 before is what its answer says of the key.
+
+Forty connections have sent a few costly commands each, which are read together, while another one goes on sending: all
+are answered, in their order.
 """
 import os
 import re
@@ -59,9 +62,44 @@ def many(port, pid):
         answers(connection, commands.count(b"\n"))
 
 
+def read(connection, size):
+    connection.settimeout(60)
+    got = b""
+    while len(got) < size:
+        got += connection.recv(1 << 16) or sys.exit(f"the connection ended after {got}")
+    return got
+
+
+def costly(port, pid):
+    connections, other = [connect(port) for _ in range(40)], connect(port)
+    other.sendall(b"COMMAND DOCS\r\n" * 2 + b"ECHO docs\r\n")
+    docs = b""
+    while not docs.endswith(b"$4\r\ndocs\r\n"):
+        docs += read(other, 1)
+    docs = docs[:len(docs) // 2 - 5]
+    for connection in connections:
+        connection.sendall(b"PING\r\n")
+        connection.recv(100)
+    long = b"*2\r\n$4\r\nECHO\r\n$9999\r\n%s\r\n" % (b"x" * 9999) * 20  # more than is read at once
+    os.kill(pid, signal.SIGSTOP)
+    other.setblocking(False)
+    sent = other.send(long)
+    other.setblocking(True)
+    for connection in connections:
+        connection.sendall(b"".join(b"ECHO %d\r\nCOMMAND DOCS\r\n" % i for i in range(5)))
+    os.kill(pid, signal.SIGCONT)
+    other.sendall(long[sent:])
+    expected = b"".join(b"$1\r\n%d\r\n%s" % (i, docs) for i in range(5))
+    for connection in connections:
+        got = read(connection, len(expected))
+        if got != expected:
+            sys.exit(f"answered {got}")
+
+
 def main():
     port = int(sys.argv[1])
     many(port, int(sys.argv[2]))
+    costly(port, int(sys.argv[2]))
     greedy, honest = connect(port), connect(port)
     commands = []
     while sum(map(len, commands)) < (64 << 10) - 80:
