@@ -14,7 +14,8 @@ passes() {
         servers+=($!)
     done
     for i in {1..8}; do
-        for _ in {1..200}; do grep -q listening "$folder/$i.log" && break; sleep 0.05; done
+        for _ in {1..1200}; do grep -q listening "$folder/$i.log" && break; sleep 0.05; done
+        grep -q listening "$folder/$i.log" || { echo "$who: server $i does not listen after 60 s" >&2; exit 1; }
         curl -s -o /dev/null -w '%{http_code}\n' "http://127.0.0.1:$(sed -n 's/.*://p' "$folder/$i.log")/?[1-110]" \
             >"$folder/$i.codes" &
         calls+=($!)

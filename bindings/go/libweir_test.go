@@ -242,6 +242,39 @@ func TestPacer(t *testing.T) {
 	}
 }
 
+func TestProfilesAndArrivals(t *testing.T) {
+	for limits, want := range map[string][3]time.Duration{
+		"100/s..1000/s for 30s":          {9985045, 19940358, 29866202},
+		"1000/s arrivals=poisson seed=7": {645605, 1842473, 1903288},
+	} {
+		pacer := newPacer(t, limits)
+		first, _ := pacer.StartN(t.Context(), 1)
+		time.Sleep(50 * time.Millisecond)
+		late, err := pacer.StartN(t.Context(), 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range want {
+			got := pacer.Due(&late, uint64(i)+1).Sub(pacer.Due(&first, 1))
+			if (got - want).Abs() > 1 { // both are rounded to ns
+				t.Error(limits, i, got)
+			}
+		}
+	}
+	pacer, starts := newPacer(t, "1000/s for 5ms then pause 5ms then 1000/s for 5ms"), 0
+	for {
+		done, err := pacer.Start(t.Context())
+		if err == ErrLimited {
+			break
+		}
+		done()
+		starts++
+	}
+	if starts != 10 {
+		t.Error(starts)
+	}
+}
+
 func TestPacerRecords(t *testing.T) {
 	pacer := newPacer(t, "2000/s")
 	var group sync.WaitGroup

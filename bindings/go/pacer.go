@@ -23,7 +23,8 @@ type Pacer struct {
 	epochNs uint64
 }
 
-// NewPacer returns a pacer for the text of a limit, such as "1000/s"; see weir-limit(7).
+// NewPacer returns a pacer for the text of a limit: a rate, a profile ("100/s for 1min then ..1000/s for 30s"), or
+// "1000/s arrivals=poisson seed=7"; see weir-limit(7).
 func NewPacer(limits string) (*Pacer, error) {
 	text, err := textForC(limits)
 	if err != nil {
@@ -55,7 +56,8 @@ func (p *Pacer) raw() *C.weir_limiter {
 }
 
 // Start blocks until the next operation may start. When it has ended, call done, once. Start returns ErrLimited at
-// once if the start is after the deadline of the context, and the context's error if that ends first.
+// once if the start is after the deadline of the context or a profile has ended, and the context's error if that ends
+// first.
 func (p *Pacer) Start(ctx context.Context) (done func(), err error) {
 	d, err := p.StartN(ctx, 1)
 	return func() { p.Done(&d) }, err

@@ -83,6 +83,8 @@ export class Limiter {
     cancel(decision: Decision): void;
     wait(cost?: number, options?: WaitOptions): Promise<Decision>;
     setLimit(limit: string, options?: {carry?: 'keep' | 'scale' | 'reset'}): void;
+    /** Whether setLimit('pause') has stopped its clock. */
+    readonly paused: boolean;
     /** When the nth permit of a decision was due, from 1. */
     dueNs(decision: Decision, nth?: number): bigint;
     /** Its operation has ended: records how long it took. */
@@ -146,7 +148,7 @@ export class Table {
 export function headers(decision: Decision): Record<string, string>;
 
 /** Each item when it is due, on a schedule that makes up for lost time.  A Limiter of yours records how long the loop
- *  has each. */
+ *  has each.  Where a profile ends, so does the loop. */
 export function pace<T>(
     items: Iterable<T> | AsyncIterable<T>,
     limit: string | Limiter,

@@ -18,7 +18,9 @@ const [TAKE, TAKE_SOME, CHARGE, PEEK, TAKE_AT, RESERVE] = [0, 1, 2, 3, 4, 5]; //
 class Refused extends Error {
     constructor(decision) {
         const {verdict, retryMs} = decision;
-        super(verdict === 'deny' ? `refused: it would pass in ${retryMs} ms` : `refused: ${verdict}`);
+        const late = retryMs === Infinity ? 'nothing is due any more: the limiter is paused, or its profile has ended'
+            : `it would pass in ${retryMs} ms`;
+        super(`refused: ${verdict === 'deny' ? late : verdict}`);
         this.name = 'Refused';
         this.code = 'ERR_WEIR_REFUSED';
         this.decision = decision;
@@ -100,6 +102,7 @@ const CLOCKS = ['system', 'coarse', 'ticker', 'manual', 'tsc'];
 class Limiter {
     #handle;
     #pace;
+    #paused = false;
     #source;
 
     // use: 'admit' (default), or 'pace' for work that makes up for lost time.  clock: 'manual', in tests, is 0 until
@@ -182,7 +185,13 @@ class Limiter {
         checkOptions(options, 'carry');
         const carry = oneOf(options.carry ?? 'keep', ['keep', 'scale', 'reset'], 'carry');
         native.limiterSetLimit(this.#handle, limit, carry);
-        if (limit !== 'pause') this.#remember(limit);
+        this.#paused = limit === 'pause';
+        if (!this.#paused) this.#remember(limit);
+    }
+
+    // Whether setLimit('pause') has stopped its clock.
+    get paused() {
+        return this.#paused;
     }
 
     // When the nth permit of a decision was due.
@@ -329,14 +338,25 @@ class Table {
     }
 }
 
+// Of the next item; undefined where a profile has ended.
+async function startOf(limiter, options) {
+    try {
+        return await limiter.wait(1, options);
+    } catch (error) {
+        if (error instanceof Refused && error.decision.verdict === 'deny' && !limiter.paused) return undefined;
+        throw error;
+    }
+}
+
 // Each item when its turn has come, on a schedule that makes up for lost time.  A Limiter of yours records how long the
-// loop has each.
+// loop has each.  Where a profile ends, so does the loop.
 async function* pace(items, limit, options = {}) {
     checkOptions(options, 'signal');
     const limiter = limit instanceof Limiter ? limit : new Limiter(limit, {use: 'pace'});
     try {
         for await (const item of items) {
-            const decision = await limiter.wait(1, options);
+            const decision = await startOf(limiter, options);
+            if (decision === undefined) return;
             yield item;
             limiter.done(decision);
         }

@@ -219,6 +219,25 @@ test('when operations were due, and how long they took', () => {
     assert.throws(() => limiter.done({}), /expected a decision/);
 });
 
+test('profiles and arrivals', async () => {
+    const starts = (limit) => {
+        const limiter = new Limiter(limit, {use: 'pace', clock: 'manual'});
+        return Array.from({length: 4}, () => limiter.reserve().startNs);
+    };
+    assert.deepEqual(starts('100/s..1000/s for 30s'), [0n, 9985045n, 19940358n, 29866202n]);
+    assert.deepEqual(starts('1000/s arrivals=poisson seed=7'), [0n, 645605n, 1842473n, 1903288n]);
+
+    const limiter = new Limiter('1000/s for 5ms then pause 5ms then 1000/s for 5ms', {use: 'pace'});
+    const seen = [];
+    for await (const item of pace(Array(100).keys(), limiter)) seen.push(item);
+    assert.deepEqual(seen, [...Array(10).keys()]);
+    assert.equal(limiter.latency().response.count, 10);
+    await assert.rejects(limiter.wait(), /its profile has ended/);
+    limiter.setLimit('pause');
+    await assert.rejects(pace([1], limiter).next(), /the limiter is paused/);
+    assert.ok(limiter.paused);
+});
+
 test('operations, and items of a pace, are recorded', async () => {
     const limiter = new Limiter('1000/s', {use: 'pace'});
     const early = await limiter.operation(async ({startNs}) => nowNs() < startNs);

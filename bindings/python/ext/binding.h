@@ -44,6 +44,7 @@ struct limiter {
     weir_limiter *limiter;
     weir_use use;
     struct plan *plan; /* owned; the one in force */
+    bool paused;
 };
 
 struct table {

@@ -146,6 +146,7 @@ static PyObject *limiter_set_limit(PyObject *object, PyObject *args, PyObject *k
         Py_XDECREF(plan);
         return binding_raise(self->state, &error);
     }
+    self->paused = pause;
     if (pause) Py_RETURN_NONE;
     self->plan = plan;
     Py_DECREF(old);
@@ -268,6 +269,12 @@ static PyObject *limiter_plan(PyObject *object, void *unused)
     return plan;
 }
 
+static PyObject *limiter_paused(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(((struct limiter *)object)->paused);
+}
+
 static PyMethodDef limiter_methods[] = {
     {"take", FASTCALL(limiter_take), "take(cost=1): take the permits if they are available now, and else none."},
     {"take_some", FASTCALL(limiter_take_some), "take_some(cost): as many as are available; charged says how many."},
@@ -292,7 +299,10 @@ static PyMethodDef limiter_methods[] = {
     {"latency_buckets", (PyCFunction)(void (*)(void))limiter_latency_buckets, METH_VARARGS | METH_KEYWORDS,
      "latency_buckets(measure='response'): [(longest time in ns, how many)], as HdrHistogram's record_value takes them."},
     {0}};
-static PyGetSetDef limiter_fields[] = {{"plan", limiter_plan, NULL, "The limit in force.", NULL}, {0}};
+static PyGetSetDef limiter_fields[] = {
+    {"plan", limiter_plan, NULL, "The limit in force; while paused, the one before.", NULL},
+    {"paused", limiter_paused, NULL, "Whether set_limit('pause') has stopped its clock.", NULL},
+    {0}};
 static PyType_Slot limiter_slots[] = {{Py_tp_new, limiter_new},
                                       {Py_tp_dealloc, limiter_dealloc},
                                       {Py_tp_methods, limiter_methods},

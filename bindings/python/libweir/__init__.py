@@ -275,7 +275,8 @@ def pace(items: Iterable[T], limit: str | Waits) -> Iterator[T]: ...
 def pace(items: AsyncIterable[T], limit: str | Waits) -> AsyncIterator[T]: ...
 def pace(items: Iterable[T] | AsyncIterable[T], limit: str | Waits) -> Iterator[T] | AsyncIterator[T]:
     """The items, each at its time: for item in pace(items, "100/s").  A text is paced by `hybrid`, which holds the
-    average; a limiter may be shared by several loops.  A Limiter records how long the loop has each item: `latency`."""
+    average; a limiter may be shared by several loops.  A Limiter records how long the loop has each item: `latency`.
+    Where a profile ends, so does the loop."""
     limiter = limiter_of(limit, "pace")
     return _pace_async(items, limiter) if isinstance(items, AsyncIterable) else _pace(items, limiter)
 
@@ -285,15 +286,30 @@ def _done(limiter: Waits, decision: Decision) -> None:
         limiter.done(decision)
 
 
+def _has_ended(limiter: Waits, refused: Refused) -> bool:
+    """Whether it is a profile, of which nothing is due any more."""
+    return refused.decision.verdict == "deny" and isinstance(limiter, Limiter) and not limiter.paused
+
+
 def _pace(items: Iterable[T], limiter: Waits) -> Iterator[T]:
     for item in items:
-        decision = limiter.wait()
+        try:
+            decision = limiter.wait()
+        except Refused as refused:
+            if _has_ended(limiter, refused):
+                return
+            raise
         yield item
         _done(limiter, decision)
 
 
 async def _pace_async(items: AsyncIterable[T], limiter: Waits) -> AsyncIterator[T]:
     async for item in items:
-        decision = await limiter.wait_async()
+        try:
+            decision = await limiter.wait_async()
+        except Refused as refused:
+            if _has_ended(limiter, refused):
+                return
+            raise
         yield item
         _done(limiter, decision)

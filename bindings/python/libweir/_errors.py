@@ -37,7 +37,10 @@ class Refused(Error):
 
     def __init__(self, decision: Decision) -> None:
         never = {"never": "this cost can never pass", "stopped": "the limiter was stopped"}
-        super().__init__(never.get(decision.verdict, f"passes in {seconds(decision.retry)} s, which is too late"))
+        late = f"passes in {seconds(decision.retry)} s, which is too late"
+        if decision.retry == math.inf:
+            late = "nothing is due any more: the limiter is paused, or its profile has ended"
+        super().__init__(never.get(decision.verdict, late))
         self.decision = decision
         self.retry = decision.retry
 

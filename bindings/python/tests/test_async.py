@@ -85,6 +85,7 @@ def test_operations_record_their_own_times() -> None:
     async def main() -> None:
         await asyncio.gather(*(one(seconds) for seconds in (0.2, 0, 0, 0)))
         assert [number async for number in libweir.pace(numbers(), limiter)] == [0, 1, 2]
+        assert [number async for number in libweir.pace(numbers(), "1000/s for 2ms")] == [0, 1]
 
     asyncio.run(main())
     service = limiter.latency()["service"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
 import math
 import pathlib
 import signal
@@ -282,6 +283,30 @@ def test_due_and_latency() -> None:
         limiter.latency_buckets("wait")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="another"):
         limiter.done(libweir.Limiter("1/s").take())
+
+
+@pytest.mark.parametrize(
+    ("limits", "starts"),
+    [
+        ("100/s..1000/s for 30s", [0, 9985045, 19940358, 29866202]),
+        ("1000/s arrivals=poisson seed=7", [0, 645605, 1842473, 1903288]),
+    ],
+)
+def test_profiles_and_arrivals(limits: str, starts: list[int]) -> None:
+    limiter = libweir.Limiter(limits, use="pace", clock="manual")
+    assert [limiter.reserve().start_ns for _ in starts] == starts
+
+
+def test_pace_ends_with_a_profile() -> None:
+    assert list(libweir.pace(itertools.count(), "1000/s for 5ms then pause 5ms then 1000/s for 5ms")) == list(range(10))
+    limiter = libweir.Limiter("1000/s for 5ms", use="pace")
+    assert len(list(libweir.pace(itertools.count(), limiter))) == 5 == limiter.latency()["response"]["count"]
+    with pytest.raises(libweir.Refused, match="its profile has ended"):
+        limiter.wait()
+    limiter.set_limit("pause")
+    with pytest.raises(libweir.Refused, match="the limiter is paused"):
+        list(libweir.pace(range(3), limiter))
+    assert limiter.paused
 
 
 def test_operations_and_items_are_recorded() -> None:

@@ -64,7 +64,8 @@ impl Limiter {
         Limiter::open(limits, LimiterOptions::default())
     }
 
-    /// A limiter that paces: threads that [`wait`](Limiter::wait) start at the rate.
+    /// A limiter that paces: threads that [`wait`](Limiter::wait) start at the rate, or by a profile such as
+    /// `100/s for 1min then ..1000/s for 30s`, or at random with `1000/s arrivals=poisson seed=7`.
     pub fn pace(limits: &str) -> Result<Limiter, Error> {
         Limiter::open(limits, LimiterOptions { usage: Use::Pace, ..LimiterOptions::default() })
     }

@@ -116,6 +116,19 @@ fn says_when_operations_were_due_and_how_long_they_took() {
 }
 
 #[test]
+fn paces_by_profiles_and_at_random() {
+    let starts = |limits: &str| {
+        let options = LimiterOptions { usage: Use::Pace, clock: Clock::Manual, ..LimiterOptions::default() };
+        let limiter = Limiter::open(limits, options).unwrap();
+        [(); 4].map(|()| limiter.reserve(1, FOREVER).start().as_nanos())
+    };
+    assert_eq!(starts("100/s..1000/s for 30s"), [0, 9985045, 19940358, 29866202]);
+    assert_eq!(starts("1000/s arrivals=poisson seed=7"), [0, 645605, 1842473, 1903288]);
+    let limiter = Limiter::pace("1000/s for 5ms then pause 5ms then 1000/s for 5ms").unwrap();
+    assert_eq!(std::iter::repeat_with(|| limiter.wait(1)).take_while(Decision::allowed).count(), 10);
+}
+
+#[test]
 fn operations_end_in_other_threads() {
     let limiter = Limiter::pace("10000/s").unwrap();
     let threads: Vec<_> = (0..100)
