@@ -746,6 +746,20 @@ static void test_late_only_beyond_the_pool(void **state)
     weir_close(limiter);
 }
 
+/* Workers that always have the next starts, as those of weir pace -j 32: what they will catch up by is not behind. */
+static void test_not_late_by_workers_that_wait(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_limiter("50/s catchup=1.1", WEIR_CLOCK_MANUAL, WEIR_PACE);
+    for (int i = 0; i < 32; i++) weir_reserve(limiter, 1, WEIR_FOREVER);
+    for (uint64_t i = 1; i < 100; i++) {
+        set_ns(limiter, 20 * MS * i);
+        assert_int_equal(weir_reserve(limiter, 1, WEIR_FOREVER).delay_ns, 31 * 20 * MS);
+        assert_int_equal(late_now_ns(limiter), 0);
+    }
+    weir_close(limiter);
+}
+
 /* What is dropped is not made up for, and the pool stays as it is. */
 static void test_skip(void **state)
 {
@@ -1143,6 +1157,7 @@ int main(void)
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_stats_of_pacing),
         cmocka_unit_test(test_late_only_beyond_the_pool),
+        cmocka_unit_test(test_not_late_by_workers_that_wait),
         cmocka_unit_test(test_skip),
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_settled_during_a_pause),

@@ -473,14 +473,16 @@ static int64_t left_at(const struct rule *rule, const uint64_t *state, int64_t b
 }
 
 /* The waiting pool is behind: time that has passed, was not used, and is in no pool to be used.  A take moves the
-   schedule and the pools alike, so no start changes it, be it now or ahead.  At ratio 1 it is never made up for. */
+   schedule and the pools alike, so no start changes it, be it now or ahead; but where one ahead has reached a cap, the
+   line is known from there on only.  At ratio 1 it is never made up for. */
 static struct account hybrid_lateness(const struct rule *rule, uint64_t *state, uint64_t now, int64_t by)
 {
     if (state[SINCE] == 0) return (struct account){.due = 0};
     if (by != 0) state[SCHEDULE] = (uint64_t)clamp(pools_of(state).schedule + clamp(by));
     const struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), next_due = clamp(pools.schedule + hybrid_ahead_of(rule));
-    const uint64_t waiting = positive(clamp(t - pools.schedule) - active_at(rule, &pools, t));
+    const int64_t known = t > pools.since ? t : pools.since;
+    const uint64_t waiting = positive(clamp(known - pools.schedule) - active_at(rule, &pools, known));
     const bool kept = rule->ratio > UINT64_C(1) << RATIO_BITS;
     const int64_t given = given_by(rule, state, next_due);
     return (struct account){
