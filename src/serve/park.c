@@ -198,7 +198,7 @@ struct park_group *park_alone_open(const struct decide_alone *alone)
 
 void park_keep_alone(struct batch *batch, struct park_group *group, struct session *session)
 {
-    batch_flush(batch); /* what was written before its question goes before it */
+    batch_flush(batch);                   /* what was written before its question goes before it */
     add_line(group, session, 0, NULL, 0); /* there is room for it */
     add_batch(batch, group);
 }
