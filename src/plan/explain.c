@@ -363,9 +363,9 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     }
     if (limit->phases == 0) {
         explain_period(writer, limit, algorithm);
-    } else { /* at the highest rate */
+    } else {
         explain_window(writer, limit, limit->period_ns);
-        write_text(writer, "\n");
+        write_text(writer, limit->arrivals == ARRIVALS_POISSON ? "; at the highest rate\n" : "\n");
     }
     if (algorithm->lateness != NULL) explain_late(writer, limit, &facts);
     if (window_ns != 0 && window_ns != limit->period_ns) {

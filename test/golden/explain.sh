@@ -80,6 +80,16 @@ starts 3 '1/s algorithm=fixed-window align=first' <<<$'0\n1000000000\n2000000000
 starts 2 none </dev/null
 starts 2 unlimited <<<$'0\n0'
 
+# A profile's clock is coarser, 2^-16 permits a tick; else a Poisson process has the same starts by both.
+"$weir" explain --pace '1000/s for 1s then 1000/s arrivals=poisson seed=7' --starts 1000 >of_profile
+"$weir" explain --pace '1000/s arrivals=poisson seed=7' --starts 1000 >of_rate
+paste of_profile of_rate | awk '$1 - $2 > 1000 || $2 - $1 > 1000' >apart
+if [ "$(wc -l <of_profile)" != 1000 ] || [ -s apart ]; then fail 'a profile of one rate and this rate start apart'; fi
+run 'a profile at random' "$weir" explain --pace '100/s for 1s then ..1000/s for 3s arrivals=poisson seed=7'
+ends 0
+says out 'arrivals        at random: a Poisson process, which seed= repeats'
+says out 'in any second   1,000 on average, more than 1,099 in one of 1,000; at the highest rate'
+
 explains '10/s burst=20' <<'END'
 10/s burst=20 algorithm=gcra
   after idling    20 pass at once, then one every 100 ms
