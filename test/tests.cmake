@@ -118,8 +118,8 @@ if(TARGET unit-limiter AND (NOT WEIR_SANITIZE OR WEIR_SANITIZE MATCHES address))
 endif()
 
 # ---- stress: real threads ----
-weir_programs(stress stress NAMES flood homes keyed kill latency lease lease_fork list log set_limit steps table
-    take wait wide)
+weir_programs(stress stress NAMES flood homes keyed kill latency lease lease_fork list log profile set_limit steps
+    table take wait wide)
 weir_programs(stress stress NAMES stats USES serve)
 weir_all_declared(stress stress)
 get_property(names GLOBAL PROPERTY weir_declared_stress)
