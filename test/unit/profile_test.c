@@ -3,7 +3,10 @@
 
    The peer is k6's ramping-arrival-rate, by the starts that its own test records: grafana/k6 at 066ea239,
    lib/executor/ramping_arrival_rate_test.go, TestRampingArrivalRateCal, in ms.  k6 starts when the first permit is due;
-   weir starts there once more, at the beginning. */
+   weir starts there once more, at the beginning.
+
+   And vegeta's LinearPacer{StartAt: 100/s, Slope: 30}, tsenart/vegeta v12.13.0, asked by a program that is always ready.
+   From each start it goes one interval of the rate at that time, so it is late by what the rate rises in that. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,6 +78,24 @@ static void starts_as_k6(void **unused)
                                           5833, 6169, 6527, 6917, 7348, 7837, 8418, 9174, 10999};
     check_k6("..1/s for 5s then 1/s for 1s then ..0/s for 5s then 1/s", each_s, 6);
     check_k6("..3/s for 5s then 3/s for 1s then ..0/s for 5s then 1/s", each_third, 18);
+}
+
+static void starts_as_vegeta(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t number, ns; /* vegeta leaves out the first permit */
+    } row[] = {{2, 20000000},      {3, 29880715},       {11, 108256200},      {101, 890942560},
+               {1001, 5489617347}, {5001, 15227677262}, {10001, 22702112622}, {16001, 29497208018}};
+    weir_plan plan;
+    struct profile profile;
+    size_t at;
+    parse("100/s..1000/s for 30s", &plan);
+    assert_int_equal(profile_make(&profile, &plan_inside(&plan)->limit[0], &at), PROFILE_FINE);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const uint64_t late_ns = row[i].ns - profile_reach(&profile, row[i].number << PROFILE_SCALE);
+        assert_in_range(late_ns, 0, i == 0 ? 60000 : 15000);
+    }
 }
 
 /* ---- texts ---- */
@@ -350,6 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_of_a_ramp),
         cmocka_unit_test(starts_as_k6),
+        cmocka_unit_test(starts_as_vegeta),
         cmocka_unit_test(canonical),
         cmocka_unit_test(errors),
         cmocka_unit_test(phases_max),
