@@ -45,8 +45,8 @@ struct decimal {
 struct phase {
     uint64_t digits, period_ns; /* digits / 10^places permits a period; digits 0: a pause */
     uint64_t lasts_ns;          /* UINT64_MAX: for good */
-    uint8_t places;
-    bool ramps; /* from the rate before it, or from nothing, to this one */
+    uint32_t places;
+    uint32_t ramps; /* 1: from the rate before it, or from nothing, to this one; without a gap, so that plans compare */
 };
 
 enum { PROFILE_SCALE = 16 /* its clock ticks so many times 2 per permit */, PHASES_MAX = 28 };

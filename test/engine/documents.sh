@@ -108,11 +108,11 @@ if [ $lines != 3 ]; then fail "README.md shows $lines of an engine"; fi
 # Shown as what an engine does not read.
 riches=('1.5/s' '1.5M/s' '10 per minute' '10r/s' '12000,1.1' '1.5M bytes/s burst=10M')
 printf '%s\n' "${riches[@]}" >riches
-limits() # in `, ' or "
+limits() # in `, ' or ", but what paces only: a profile, random arrivals
 {
     grep -ohE "[\`'\"][0-9][^\`'\"]*/[0-9]*[a-z]+[^\`'\"]*[\`'\"]" "$tree/README.md" \
         "$tree"/doc/{choose,bounds,engine,operate}.md |
-        sed 's/^.//; s/.$//' | grep -vxFf riches | sort -u
+        sed 's/^.//; s/.$//' | grep -vxFf riches | grep -vE '\.\.| for |arrivals=' | sort -u
 }
 limits >texts
 if [ "$(wc -l <texts)" -lt 15 ]; then fail 'the pages show hardly any limit'; fi
