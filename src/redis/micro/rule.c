@@ -107,6 +107,9 @@ static problem make_gcra(const struct limit *limit, struct micro_rule *rule)
 
 static problem make_hybrid(const struct limit *limit, struct micro_rule *rule)
 {
+    if (limit->phases != 0) {
+        return "a rate that changes with time paces one limiter and is not kept in an engine; for example 100/s";
+    }
     if (limit->arrivals == ARRIVALS_POISSON) {
         return "arrivals=poisson paces the starts of one limiter and is not kept in an engine; leave it out, or give "
                "it "
