@@ -90,6 +90,16 @@ static void what_is_not_kept_is_refused(void **unused)
         assert_int_equal(error.code, WEIR_EUNSUPPORTED);
         if (strstr(error.message, rows[i].says) == NULL) fail_msg("%s: %s", rows[i].text, error.message);
     }
+    static const char *const paced[] = {"9/s for 1s then 10/s", "9/s for 1s then 10/s algorithm=gcra",
+                                        "10/s arrivals=poisson seed=7"};
+    for (size_t i = 0; i < LENGTH(paced); i++) {
+        weir_plan plan;
+        struct micro_plan micro;
+        char text[200];
+        assert_int_equal(weir_plan_parse(&plan, paced[i], WEIR_PACE, NULL), 0);
+        assert_int_equal(micro_plan_make(&micro, &plan, NULL), WEIR_EUNSUPPORTED);
+        assert_int_equal(micro_text_write(&plan, text, sizeof text), 0);
+    }
 }
 
 /* ---- lines ---- */

@@ -107,13 +107,8 @@ static problem make_gcra(const struct limit *limit, struct micro_rule *rule)
 
 static problem make_hybrid(const struct limit *limit, struct micro_rule *rule)
 {
-    if (limit->phases != 0) {
-        return "a rate that changes with time paces one limiter and is not kept in an engine; for example 100/s";
-    }
     if (limit->arrivals == ARRIVALS_POISSON) {
-        return "arrivals=poisson paces the starts of one limiter and is not kept in an engine; leave it out, or give "
-               "it "
-               "to weir pace";
+        return "arrivals=poisson paces the starts of one limiter and is not kept in an engine; leave it out";
     }
     const uint64_t power = power_of_ten(limit->factor.places);
     const uint64_t common = greatest_common_divisor(limit->factor.digits, power);
@@ -205,6 +200,8 @@ static problem make(const struct limit *limit, struct micro_rule *rule)
                                [ALGORITHM_SLIDING_WINDOW] = {MICRO_SLIDING, make_sliding},
                                [ALGORITHM_SLIDING_LOG] = {MICRO_LOG, make_log}};
     *rule = (struct micro_rule){.kind = MICRO_NONE};
+    if (limit->phases != 0)
+        return "a rate that changes with time paces one limiter and is not kept in an engine; for example 100/s";
     if (limit->algorithm == ALGORITHM_NONE) return NULL;
     if (limit->algorithm == ALGORITHM_UNLIMITED) {
         *rule = (struct micro_rule){.kind = MICRO_UNLIMITED, .burst = MICRO_MOST};
