@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
    A rate that changes with time: known starts, its text, its end, and where it is refused.
 
-   The peer is k6's ramping-arrival-rate, by the starts that its own test records: grafana/k6 at 066ea239,
+   The peers: k6's ramping-arrival-rate, by the starts that its own test records: grafana/k6 at 066ea239,
    lib/executor/ramping_arrival_rate_test.go, TestRampingArrivalRateCal, in ms.  k6 starts when the first permit is due;
-   weir starts there once more, at the beginning.
-
-   And vegeta's LinearPacer{StartAt: 100/s, Slope: 30}, tsenart/vegeta v12.13.0, asked by a program that is always ready.
-   From each start it goes one interval of the rate at that time, so it is late by what the rate rises in that. */
+   weir starts there once more, at the beginning.  And vegeta's LinearPacer{StartAt: 100/s, Slope: 30}, tsenart/vegeta
+   v12.13.0, asked by a program that is always ready: from each start it goes one interval of the rate at that time, so
+   it is late by what the rate rises in that. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
