@@ -61,6 +61,7 @@ ends 0
 what='a signal before the beginning'
 python3 "$lib/ending.py" pid end "$weir" pace 300/s --begin 'next hour' <in >out 2>err &
 until_true grep -q 'begins at .*, in ' err
+until_true test -s pid
 kill -15 "$(cat pid)"
 until_true test -s end
 wait
