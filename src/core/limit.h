@@ -65,13 +65,20 @@ struct limit {
     uint64_t burst;        /* permits or ns, see burst_kind */
     struct decimal factor; /* catchup of hybrid and timeline, cold of warmup */
     struct decimal strictness;
-    uint64_t time_ns;     /* warmup of warmup, gap of sliding-log, block of fixed-window */
-    uint64_t delay, debt; /* permits; delay is hybrid's seed */
-    uint8_t algorithm;    /* an enum algorithm_name */
-    uint8_t burst_kind;   /* an enum amount_kind */
+    uint64_t time_ns; /* warmup of warmup, gap of sliding-log, block of fixed-window */
+    union {
+        uint64_t delay; /* leaky: permits */
+        uint64_t seed;  /* hybrid: of its arrivals */
+    };
+    uint64_t debt;      /* permits */
+    uint8_t algorithm;  /* an enum algorithm_name */
+    uint8_t burst_kind; /* an enum amount_kind */
     uint8_t pay, align, edge, start, arrivals;
     uint8_t phases; /* 0: no profile; else count and period_ns are its highest rate, and see limit_phases */
-    bool nodelay, count_refused, shadow, has_time, has_strictness, has_delay, has_debt;
+    bool nodelay, count_refused, shadow, has_time, has_strictness, has_debt;
+    union {
+        bool has_delay, has_seed;
+    };
     char unit[WEIR_UNIT_SIZE];
 };
 

@@ -49,7 +49,7 @@ static const struct option_row option_rows[OPTIONS] = {
                       .choice = {"full", "empty"}},
     [OPTION_ARRIVALS] = {"arrivals", TYPE_CHOICE, ALGORITHM_HYBRID, AT(arrivals), 0,
                          .expected = "expected arrivals=uniform or arrivals=poisson", .choice = {"uniform", "poisson"}},
-    [OPTION_SEED] = {"seed", TYPE_COUNT, ALGORITHM_HYBRID, AT(delay), AT(has_delay),
+    [OPTION_SEED] = {"seed", TYPE_COUNT, ALGORITHM_HYBRID, AT(seed), AT(has_seed),
                      .expected = "expected a whole number; for example arrivals=poisson seed=7"},
     [OPTION_COUNT_REFUSED] = {"count-refused", TYPE_FLAG, ALGORITHM_SLIDING_LOG, AT(count_refused), 0,
                               .expected = NULL},

@@ -220,10 +220,10 @@ static void hybrid_facts(const struct limit *limit, const struct rule *rule, str
 static struct limit_problem compile_arrivals(const struct limit *limit, struct rule *rule)
 {
     if (limit->arrivals != ARRIVALS_POISSON) {
-        if (!limit->has_delay) return limit_fine();
+        if (!limit->has_seed) return limit_fine();
         return limit_wrong(OPTION_SEED, "seed= goes with arrivals=poisson; for example arrivals=poisson seed=7");
     }
-    if (!limit->has_delay) {
+    if (!limit->has_seed) {
         return limit_wrong(OPTION_ARRIVALS,
                            "arrivals=poisson needs a seed: any number, another one for each generator; "
                            "for example arrivals=poisson seed=7");
@@ -241,7 +241,7 @@ static struct limit_problem compile_arrivals(const struct limit *limit, struct r
         return limit_wrong(OPTION_RATE, "arrivals=poisson has rates from one a year; for example 1/d");
     }
     rule->flags |= RULE_ARRIVALS;
-    rule->seed = limit->delay;
+    rule->seed = limit->seed;
     return limit_fine();
 }
 
