@@ -39,19 +39,13 @@ static void *allocated(struct atom *address, uint64_t size)
     return (void *)(uintptr_t)seen;
 }
 
-static void note_most(struct atom *most_yet, uint64_t value)
-{
-    uint64_t seen = atom_load(most_yet);
-    while (seen < value && !atom_swap(most_yet, &seen, value)) continue;
-}
-
 static void times_add(struct times *times, uint64_t ns)
 {
     const unsigned bucket = histogram_bucket(least(ns, HISTOGRAM_HDR_MOST), HISTOGRAM_HDR_BITS);
     struct times_row *row = allocated(&times->row[bucket / HISTOGRAM_HDR_ROW], sizeof *row);
     if (row == NULL) return;
-    note_most(&times->max_ns, ns);
-    note_most(&times->below_ns, UINT64_MAX - ns);
+    limiter_raise(&times->max_ns, ns);
+    limiter_raise(&times->below_ns, UINT64_MAX - ns);
     atom_add(&times->total_ns, ns);
     atom_add(&row->count[bucket % HISTOGRAM_HDR_ROW], 1);
 }

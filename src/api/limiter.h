@@ -176,6 +176,13 @@ static inline bool limiter_stands_still(const weir_limiter *limiter)
     return limiter->clock != WEIR_CLOCK_SYSTEM && limiter->clock != WEIR_CLOCK_TSC;
 }
 
+/* The most that any thread has seen. */
+static inline void limiter_raise(struct atom *most_yet, uint64_t value)
+{
+    uint64_t seen = atom_load(most_yet);
+    while (seen < value && !atom_swap(most_yet, &seen, value)) continue;
+}
+
 static inline bool limiter_paused(const weir_limiter *limiter)
 {
     return atom_load(&limiter->paused_at_ns) != 0;

@@ -8,8 +8,7 @@
 
 __attribute__((noinline)) void limiter_note_late(weir_limiter *limiter, uint64_t late_ns)
 {
-    uint64_t seen = atom_load(&limiter->late_max_ns);
-    while (seen < late_ns && !atom_swap(&limiter->late_max_ns, &seen, late_ns)) continue;
+    limiter_raise(&limiter->late_max_ns, late_ns);
 }
 
 static __attribute__((noinline)) void note_begin(weir_limiter *limiter, const weir_decision *decision)
