@@ -35,40 +35,47 @@ static double average(const struct profile *profile, uint64_t all_ns, uint64_t c
     return (double)(to - from) / (1 << PROFILE_SCALE) * 1e9 / (double)(to_ns - from_ns);
 }
 
-static void put_rate_label(const struct limit *limit, char label[LABEL_SIZE])
+struct drawing {
+    struct profile profile;
+    uint64_t all_ns;
+    char rate[LABEL_SIZE], time[LABEL_SIZE]; /* at the ends of the axes */
+    size_t time_size;
+};
+
+static void draw(struct drawing *drawing, const struct limit *limit)
 {
-    struct writer writer = {label, LABEL_SIZE, 0};
-    write_decimal(&writer, limit->count.digits, limit->count.places);
-    write_text(&writer, "/");
-    write_period(&writer, limit->period_ns);
+    size_t at;
+    struct writer rate = {drawing->rate, LABEL_SIZE, 0}, time = {drawing->time, LABEL_SIZE, 0};
+    profile_make(&drawing->profile, limit, &at);
+    drawing->all_ns = drawn_ns(&drawing->profile);
+    write_decimal(&rate, limit->count.digits, limit->count.places);
+    write_text(&rate, "/");
+    write_period(&rate, limit->period_ns);
+    write_duration(&time, drawing->all_ns);
+    drawing->time_size = time.length;
 }
 
 void rate_plot_print(const struct limit *limit, FILE *out)
 {
-    struct profile profile;
-    size_t at;
-    char label[LABEL_SIZE], time[LABEL_SIZE];
-    struct writer writer = {time, sizeof time, 0};
-    profile_make(&profile, limit, &at);
-    const uint64_t all_ns = drawn_ns(&profile);
-    put_rate_label(limit, label);
+    struct drawing drawing;
+    draw(&drawing, limit);
     fprintf(out, "  the rate over time\n");
     for (int row = RATE_ROWS; row > 0; row--) {
         char line[RATE_COLUMNS + 1];
         int end = 0;
         for (int column = 0; column < RATE_COLUMNS; column++) {
-            const double height = average(&profile, all_ns, (uint64_t)column) / highest(limit) * RATE_ROWS;
+            const double height =
+                average(&drawing.profile, drawing.all_ns, (uint64_t)column) / highest(limit) * RATE_ROWS;
             line[column] = ' ';
             if (height > row - 1 + 1e-9) line[column] = '.';
             if (height > row - 0.5) line[column] = '#';
             if (line[column] != ' ') end = column + 1;
         }
-        fprintf(out, "  %-*s%.*s\n", end > 0 ? 10 : 0, row == RATE_ROWS ? label : "", end, line);
+        fprintf(out, "  %-*s%.*s\n", end > 0 ? 10 : 0, row == RATE_ROWS ? drawing.rate : "", end, line);
     }
-    write_duration(&writer, all_ns);
     fprintf(out, "  %-10s", "");
     for (int i = 0; i < RATE_COLUMNS; i++) fputc(i % (RATE_COLUMNS / PLOT_PERIODS) == 0 ? '|' : '-', out);
-    fprintf(out, "|\n  %-10s0%*s\n", "", RATE_COLUMNS + (int)writer.length / 2, time);
+    fprintf(out, "|\n  %-10s0%*s\n", "", RATE_COLUMNS + (int)drawing.time_size / 2, drawing.time);
 }
 
 /* ---- as a picture ---- */
@@ -82,15 +89,10 @@ static void put_point(uint64_t all_ns, uint64_t at_ns, double height, FILE *out)
 
 void rate_plot_svg(const struct limit *limit, const char *title, FILE *out)
 {
-    struct profile profile;
-    size_t at;
-    char label[LABEL_SIZE], time[LABEL_SIZE];
-    struct writer writer = {time, sizeof time, 0};
-    profile_make(&profile, limit, &at);
-    const uint64_t all_ns = drawn_ns(&profile);
-    const double unit = 1e9 / (double)profile.period_ns / highest(limit);
-    put_rate_label(limit, label);
-    write_duration(&writer, all_ns);
+    struct drawing drawing;
+    draw(&drawing, limit);
+    const struct profile *profile = &drawing.profile;
+    const double unit = 1e9 / (double)profile->period_ns / highest(limit);
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\">\n"
             "<style>text{font:12px sans-serif;fill:#333}.g{stroke:#ccc;fill:none}</style>\n"
@@ -100,14 +102,15 @@ void rate_plot_svg(const struct limit *limit, const char *title, FILE *out)
     fprintf(out, "</text>\n<path class=\"g\" d=\"M%d %dH%dM%d %dH%d\"/>\n", LEFT, TOP, WIDTH - RIGHT, LEFT,
             HEIGHT - BOTTOM, WIDTH - RIGHT);
     fprintf(out, "<polygon fill=\"#1668b2\" points=\"%d,%d", LEFT, HEIGHT - BOTTOM);
-    for (uint64_t i = 0; i < profile.count; i++) {
-        const struct profile_phase *phase = &profile.phase[i];
+    for (uint64_t i = 0; i < profile->count; i++) {
+        const struct profile_phase *phase = &profile->phase[i];
         const uint64_t end_ns = add_saturating(phase->begins_ns, phase->lasts_ns);
-        put_point(all_ns, phase->begins_ns, (double)phase->from * unit, out);
-        put_point(all_ns, end_ns, (double)phase->to * unit, out);
+        put_point(drawing.all_ns, phase->begins_ns, (double)phase->from * unit, out);
+        put_point(drawing.all_ns, end_ns, (double)phase->to * unit, out);
     }
     fprintf(out, " %d,%d\"/>\n", WIDTH - RIGHT, HEIGHT - BOTTOM);
-    fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, TOP + 4, label);
+    fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 6, TOP + 4, drawing.rate);
     fprintf(out, "<text x=\"%d\" y=\"%d\">0</text>\n", LEFT, HEIGHT - 8);
-    fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n</svg>\n", WIDTH - RIGHT, HEIGHT - 8, time);
+    fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n</svg>\n", WIDTH - RIGHT, HEIGHT - 8,
+            drawing.time);
 }
