@@ -19,7 +19,6 @@
 #include "cli/pace/schedule.h"
 #include "core/num.h"
 
-enum { LOOK_EVERY_NS = 100000000 }; /* for a stop */
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128, SHOWN_MAX = 60 };
 
 enum leaving { STAYING, LEAVING, TERMINATING };
@@ -273,7 +272,7 @@ static void think(struct pace *pace, uint64_t ended_ns)
     if (pace->think_ns == 0 || look_for_lines(pace) == INPUT_END) return;
     while (!pace_stopped(pace) && host_now_ns() < until_ns) {
         const uint32_t seen = host_event_seen(&pace->limiter->event);
-        host_event_wait(&pace->limiter->event, seen, least(until_ns, host_now_ns() + LOOK_EVERY_NS));
+        host_event_wait(&pace->limiter->event, seen, least(until_ns, host_now_ns() + PACE_LOOK_NS));
     }
 }
 
@@ -352,12 +351,10 @@ static bool begin(struct pace *pace, struct pace_crew *crew)
 /* How long to wait before another look; 0: a line waits, its start is due, and all are occupied. */
 static uint64_t until_one_lacks_ns(struct pace *pace, const struct pace_crew *crew)
 {
-    if (atom_load(&crew->occupied) < atom_load(&crew->size)) return LOOK_EVERY_NS;
+    if (atom_load(&crew->occupied) < atom_load(&crew->size)) return PACE_LOOK_NS;
     const enum input_state state = look_for_lines(pace);
     if (state == INPUT_EMPTY) input_wait(&pace->input);
-    return state == INPUT_READY   ? least(pace_next_in_ns(pace), LOOK_EVERY_NS)
-           : state == INPUT_EMPTY ? 1
-                                  : LOOK_EVERY_NS;
+    return state == INPUT_READY ? least(pace_next_in_ns(pace), PACE_LOOK_NS) : state == INPUT_EMPTY ? 1 : PACE_LOOK_NS;
 }
 
 /* -J: a worker more whenever a start is due and none is there for it. */

@@ -31,9 +31,9 @@
 
 enum { RUNS = 16, ROUNDS_IN_BURST = 4, DRIFT_PART = 10000, NS_PER_US = 1000, KEY_MAX = 4096 };
 
-/* As long as weir take waits for a reply; how long a burst lasts if none is said; how much is asked for at a time; and
-   between two tries while it is away, or until a stop is noticed. */
-static const uint64_t DEADLINE_NS = 1000000000, BURST_NS = 100000000, ROUND_NS = 25000000, LOOK_EVERY_NS = 100000000;
+/* As long as weir take waits for a reply; how long a burst lasts if none is said; and how much is asked for at a
+   time. */
+static const uint64_t DEADLINE_NS = 1000000000, BURST_NS = 100000000, ROUND_NS = 25000000;
 
 /* Permits that were taken together: the last one's slot ends here. */
 struct run {
@@ -134,7 +134,7 @@ static bool await_permit(struct pace *pace, bool now, uint64_t *due)
         host_unlock(&engine->mutex);
         if (more) host_event_signal(&engine->wanted);
         if (!waits) break;
-        host_event_wait(&engine->granted, seen, now_ns + LOOK_EVERY_NS);
+        host_event_wait(&engine->granted, seen, now_ns + PACE_LOOK_NS);
         host_lock(&engine->mutex);
         engine->waiting--;
         host_unlock(&engine->mutex);
@@ -147,7 +147,7 @@ static void sleep_until_due(struct pace *pace, uint64_t due)
 {
     while (!pace_stopped(pace) && host_now_ns() < due) {
         const uint32_t seen = host_event_seen(&pace->limiter->event);
-        host_event_wait(&pace->limiter->event, seen, least(due, host_now_ns() + LOOK_EVERY_NS));
+        host_event_wait(&pace->limiter->event, seen, least(due, host_now_ns() + PACE_LOOK_NS));
     }
 }
 
@@ -260,7 +260,7 @@ static uint64_t ask_once(struct pace_engine *engine, uint64_t most_permits)
     const uint64_t now_ns = host_now_ns();
     note_away(engine, ask.from == WEIR_FROM_AWAY, now_ns);
     if (ask.from == WEIR_FROM_AWAY) {
-        nap_until(engine, now_ns + LOOK_EVERY_NS);
+        nap_until(engine, now_ns + PACE_LOOK_NS);
     } else if (weir_allowed(ask.decision)) {
         add_run(engine, &ask, permits, now_ns);
     } else {

@@ -34,6 +34,9 @@ struct pace_part {
 
 struct pace_engine;
 
+/* What waits for something else looks so often for a stop, and a signal, at least. */
+enum { PACE_LOOK_NS = 100000000 };
+
 struct pace {
     /* as asked for */
     const char *limit;

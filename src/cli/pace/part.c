@@ -25,8 +25,8 @@
 
 enum { PARTS_MAX = 1000, READINGS = 5, TEXT_SIZE = 160 };
 
-/* Until then the two clocks may still move against each other; a look so often is enough to notice it. */
-static const uint64_t FIXED_BEFORE_NS = 20000000, LOOK_EVERY_NS = 100000000;
+/* Until then the two clocks may still move against each other. */
+static const uint64_t FIXED_BEFORE_NS = 20000000;
 
 /* ---- options ---- */
 
@@ -199,7 +199,7 @@ void pace_await_begin(struct pace *pace)
         now_ns = host_now_ns();
         left_ns = subtract_to_zero(instant_of(part->begin_unix_ns), now_ns);
         if (left_ns <= FIXED_BEFORE_NS) break;
-        sleep_until(pace, now_ns + least(left_ns - FIXED_BEFORE_NS / 2, LOOK_EVERY_NS));
+        sleep_until(pace, now_ns + least(left_ns - FIXED_BEFORE_NS / 2, PACE_LOOK_NS));
     }
     fix_begin(pace);
     if (part->of != 0 && host_now_ns() >= part->begin_ns) pace_part_idled(pace, part->begin_ns, host_now_ns());

@@ -18,7 +18,7 @@
 #include "host/clock.h"
 #include "host/sleep.h"
 
-enum { LOOK_EVERY_NS = 100000000, LOOK_OFTEN_NS = 1000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };
+enum { LOOK_OFTEN_NS = 1000000, WIDTH_USUAL = 80, WIDTH_MAX = 200 };
 
 /* Signals that asked to end it. */
 struct asked {
@@ -119,7 +119,7 @@ static void show(struct pace_watch *watch, struct shown *shown)
 {
     struct pace *pace = watch->pace;
     const uint64_t now_ns = weir_now().ns;
-    if (now_ns - shown->at_ns < LOOK_EVERY_NS) return;
+    if (now_ns - shown->at_ns < PACE_LOOK_NS) return;
     const struct record_view view = record_view(&pace->record);
     const bool commands = pace->command != NULL;
     const struct phase_record *phases = pace->record.phases;
@@ -208,9 +208,9 @@ static void end_commands(struct pace *pace, const struct asked *asked, uint64_t 
 /* Not beyond a deadline that is still to come, nor the end of an interval. */
 static uint64_t nap_of(uint64_t for_left_ns, uint64_t grace_left_ns, uint64_t interval_left_ns)
 {
-    const uint64_t until_for_ns = for_left_ns == 0 ? LOOK_EVERY_NS : for_left_ns;
-    const uint64_t until_grace_ns = grace_left_ns == 0 ? LOOK_EVERY_NS : grace_left_ns;
-    return least(least(LOOK_EVERY_NS, interval_left_ns), least(until_for_ns, until_grace_ns));
+    const uint64_t until_for_ns = for_left_ns == 0 ? PACE_LOOK_NS : for_left_ns;
+    const uint64_t until_grace_ns = grace_left_ns == 0 ? PACE_LOOK_NS : grace_left_ns;
+    return least(least(PACE_LOOK_NS, interval_left_ns), least(until_for_ns, until_grace_ns));
 }
 
 static void *observe(void *argument)
