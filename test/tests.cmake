@@ -54,7 +54,8 @@ weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/orde
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_bytes
     PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/profile/phase_record pace/record
         pace/record_print)
-set(pace_parts common/arguments common/engine_password common/json_file common/signals log/format log/packed pace/at
+set(pace_parts common/arguments common/engine_open common/engine_password common/json_file common/signals log/format
+    log/packed pace/at
     pace/bytes pace/commands pace/engine pace/follow pace/input pace/latency/fail pace/latency/hdr
     pace/latency/latency pace/latency/starts pace/lines pace/outcomes pace/pace pace/part
     pace/profile/phase_record pace/profile/profile_file pace/progress pace/record pace/record_print pace/schedule

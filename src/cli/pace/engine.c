@@ -23,7 +23,7 @@
 #include <weir/redis.h>
 
 #include "api/limiter.h"
-#include "cli/common/engine_password.h"
+#include "cli/common/engine_open.h"
 #include "cli/pace/schedule.h"
 #include "core/algorithm.h"
 #include "core/num.h"
@@ -31,9 +31,8 @@
 
 enum { RUNS = 16, ROUNDS_IN_BURST = 4, DRIFT_PART = 10000, NS_PER_US = 1000, KEY_MAX = 4096 };
 
-/* As long as weir take waits for a reply; how long a burst lasts if none is said; and how much is asked for at a
-   time. */
-static const uint64_t DEADLINE_NS = 1000000000, BURST_NS = 100000000, ROUND_NS = 25000000;
+/* How long a burst lasts if none is said, and how much is asked for at a time. */
+static const uint64_t BURST_NS = 100000000, ROUND_NS = 25000000;
 
 /* Permits that were taken together: the last one's slot ends here. */
 struct run {
@@ -355,18 +354,13 @@ static int check_together(const struct pace *pace)
 
 static int open_engine(struct pace *pace, struct pace_engine *engine, const char *text)
 {
-    char memory[ENGINE_PASSWORD_MAX];
     weir_engine_options options = WEIR_ENGINE_OPTIONS;
     weir_error error = {0};
-    options.deadline_ns = DEADLINE_NS;
     options.prefix = pace->engine_prefix;
-    options.away = WEIR_AWAY_CLOSED;
     options.changed = changed;
     options.context = engine;
-    const int status = engine_password("pace", pace->password_file, memory, &options.password);
+    const int status = engine_for_command(&engine->engine, "pace", pace->engine_url, pace->password_file, &options);
     if (status != STATUS_DONE) return status;
-    if (weir_engine_open(&engine->engine, pace->engine_url, &options, &error) != 0)
-        return trouble("pace: --engine: %s", error.message);
     if (weir_engine_limit_open(&engine->limit, engine->engine, text, WEIR_AWAY_CLOSED, &error) == 0) return STATUS_DONE;
     return trouble("pace: %s: %s", text, error.message);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT
-   weir take --engine: what was used is kept in Redis or Valkey, for all machines that ask there.
-
-   What the engine did not decide is not allowed, since one call alone knows of no other. */
+   weir take --engine: what was used is kept in Redis or Valkey, for all machines that ask there. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/engine_password.h"
+#include "cli/common/engine_open.h"
 #include "cli/take/take.h"
-
-/* A script waits rather this long than to be told that the engine is away. */
-static const uint64_t DEADLINE_NS = 1000000000;
 
 struct take_engine {
     weir_engine *engine;
@@ -28,18 +23,13 @@ static void changed(void *context, bool away, const char *why)
 
 static int open_engine(struct take *take, struct take_engine *engine)
 {
-    char memory[ENGINE_PASSWORD_MAX];
     weir_engine_options options = WEIR_ENGINE_OPTIONS;
     weir_error error = {0};
-    options.deadline_ns = DEADLINE_NS;
     options.prefix = take->prefix;
-    options.away = WEIR_AWAY_CLOSED;
     options.changed = changed;
     options.context = engine;
-    const int status = engine_password("take", take->password_file, memory, &options.password);
+    const int status = engine_for_command(&engine->engine, "take", take->engine_url, take->password_file, &options);
     if (status != STATUS_DONE) return status;
-    if (weir_engine_open(&engine->engine, take->engine_url, &options, &error) != 0)
-        return trouble("take: --engine: %s", error.message);
     if (weir_engine_limit_open(&engine->limit, engine->engine, take->canonical, WEIR_AWAY_CLOSED, &error) == 0)
         return STATUS_DONE;
     return trouble("take: %s: %s; without --engine it is kept in a file", take->limit, error.message);
