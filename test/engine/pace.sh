@@ -9,14 +9,6 @@ url=$(url_of main)
 run 'weir engine install' "$weir" engine install "$url"
 ends 0
 
-wrong() # WORDS ARGUMENT...
-{
-    run "pace ${*:2}" "$weir" pace "${@:2}" </dev/null
-    ends 2
-    silent out
-    says err "weir: $1"
-}
-
 # ---- all lines, each once, by lines and by commands ----
 seq 60 >in
 run 'lines' "$weir" pace 500/s --engine "$url" --key lines <in
@@ -141,18 +133,19 @@ json summary '.engine.away_ns > 0 and .early == 0'
 
 # ---- away from the beginning, as weir take ----
 kill_engine main
-wrong "nothing was started: 127.0.0.1:${engine_port[main]}: " 10/s --engine "$url"
+pace_refuses "nothing was started: 127.0.0.1:${engine_port[main]}: " 10/s --engine "$url"
 
 # ---- usage ----
-wrong 'pace: --key needs --engine' 10/s --key k
-wrong 'pace: --prefix needs --engine' 10/s --prefix k
-wrong 'pace: --password-file needs --engine' 10/s --password-file k
-wrong 'pace: --engine: ' 10/s --engine http://127.0.0.1
-wrong 'pace: a key has 1 to 4096 bytes' 10/s --engine "$url" --key ''
-wrong 'pace: 12000,1.5: an engine has no catchup' 12000,1.5 --engine "$url"
-wrong "pace: 10/s algorithm=timeline: with --engine expected one limit that has a rate, and no other algorithm than" \
+pace_refuses 'pace: --key needs --engine' 10/s --key k
+pace_refuses 'pace: --prefix needs --engine' 10/s --prefix k
+pace_refuses 'pace: --password-file needs --engine' 10/s --password-file k
+pace_refuses 'pace: --engine: ' 10/s --engine http://127.0.0.1
+pace_refuses 'pace: a key has 1 to 4096 bytes' 10/s --engine "$url" --key ''
+pace_refuses 'pace: 12000,1.5: an engine has no catchup' 12000,1.5 --engine "$url"
+pace_refuses "pace: 10/s algorithm=timeline: with --engine expected one limit that has a rate, and no other algorithm than" \
+    \
     '10/s algorithm=timeline' --engine "$url"
-wrong 'pace: --engine counts starts, not bytes' 10MiB/s --engine "$url"
-wrong 'pace: --engine cannot be used with --drop, --rate-file or --part' 10/s --drop --engine "$url"
-wrong 'pace: --engine cannot be used with --drop, --rate-file or --part' \
+pace_refuses 'pace: --engine counts starts, not bytes' 10MiB/s --engine "$url"
+pace_refuses 'pace: --engine cannot be used with --drop, --rate-file or --part' 10/s --drop --engine "$url"
+pace_refuses 'pace: --engine cannot be used with --drop, --rate-file or --part' \
     10/s --part 1/2 --begin 'next hour' --engine "$url"

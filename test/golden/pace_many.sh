@@ -4,14 +4,6 @@
 . "$(dirname "$0")/lib/check.sh" "$@"
 needs jq python3
 
-wrong() # WORDS ARGUMENT...
-{
-    run "pace ${*:2}" "$weir" pace "${@:2}" </dev/null
-    ends 2
-    silent out
-    says err "weir: $1"
-}
-
 # ---- parts: when each start is due is in unit/pace_lines ----
 seq 40 >in
 begin=$(($(date +%s) + 1))
@@ -69,20 +61,20 @@ status=$(cat end)
 ends -15
 silent out
 
-wrong 'pace: --part needs --begin; for example --begin "next minute"' 100/s --part 1/2
-wrong '--part "5/2": there is no part 5 of 2; did you mean 2/5?' 100/s --begin 1 --part 5/2
-wrong '--part "2": expected K/N, the Kth of N parts, 1 to 1000; for example 2/5' 100/s --begin 1 --part 2
-wrong '--begin "soon": expected a time; for example 2026-11-28T12:00:00Z, ' 100/s --begin soon
-wrong '--begin "2026-11-28T12:00:00": say the zone' 100/s --begin 2026-11-28T12:00:00
-wrong 'pace: --begin: that was before this machine was started' 100/s --begin 1971-01-01T00:00:00Z
-wrong 'pace: --begin: that was before this machine was started' 100/s --begin 0
+pace_refuses 'pace: --part needs --begin; for example --begin "next minute"' 100/s --part 1/2
+pace_refuses '--part "5/2": there is no part 5 of 2; did you mean 2/5?' 100/s --begin 1 --part 5/2
+pace_refuses '--part "2": expected K/N, the Kth of N parts, 1 to 1000; for example 2/5' 100/s --begin 1 --part 2
+pace_refuses '--begin "soon": expected a time; for example 2026-11-28T12:00:00Z, ' 100/s --begin soon
+pace_refuses '--begin "2026-11-28T12:00:00": say the zone' 100/s --begin 2026-11-28T12:00:00
+pace_refuses 'pace: --begin: that was before this machine was started' 100/s --begin 1971-01-01T00:00:00Z
+pace_refuses 'pace: --begin: that was before this machine was started' 100/s --begin 0
 begin=(--begin 'next minute' --part 1/2)
-wrong 'pace: --part needs one limit with a schedule (algorithm=hybrid); for example 1000/s' \
+pace_refuses 'pace: --part needs one limit with a schedule (algorithm=hybrid); for example 1000/s' \
     "${begin[@]}" '9/s algorithm=gcra'
-wrong 'pace: --part needs one limit with a schedule' "${begin[@]}" '9/s; 100/min'
-wrong 'pace: --part counts starts, not bytes' "${begin[@]}" 1MiB/s
+pace_refuses 'pace: --part needs one limit with a schedule' "${begin[@]}" '9/s; 100/min'
+pace_refuses 'pace: --part counts starts, not bytes' "${begin[@]}" 1MiB/s
 echo 9/s >rate
-wrong 'pace: --part and --rate-file exclude each other' "${begin[@]}" --rate-file rate
+pace_refuses 'pace: --part and --rate-file exclude each other' "${begin[@]}" --rate-file rate
 
 # ---- think time: a worker begins no sooner than so long after its command's end, and not for nothing ----
 cat >noted <<'END'
@@ -167,17 +159,18 @@ wait
 json err '.commands == 1 and .jobs == 1 and .jobs_max == 4'
 exec 9>&-
 
-wrong 'pace: -j, -J, --think, --keep-going and --grace are for commands' 10/s --think 1s
-wrong 'pace: -j, -J, --think, --keep-going and --grace are for commands' 10/s -J 5
-wrong 'pace: -J 2 is less than -j 4, with which it begins' 10/s -j 4 -J 2 -- true
-wrong 'pace: unlimited: no start is ever late, so -J has nothing to go by; write -j 20' unlimited -j 4 -J 20 -- true
+pace_refuses 'pace: -j, -J, --think, --keep-going and --grace are for commands' 10/s --think 1s
+pace_refuses 'pace: -j, -J, --think, --keep-going and --grace are for commands' 10/s -J 5
+pace_refuses 'pace: -J 2 is less than -j 4, with which it begins' 10/s -j 4 -J 2 -- true
+pace_refuses 'pace: unlimited: no start is ever late, so -J has nothing to go by; write -j 20' \
+    unlimited -j 4 -J 20 -- true
 
 # ---- by the times in a log ----
 printf '{"time":"2026-11-21T17:46:0%d.%d00Z"}\n' 1 0 1 1 1 2 1 3 >in
 run 'a log, a pool of workers that grows, and think time' "$weir" pace --at time -J 3 --think 10ms --json -- true <in
 ends 0
 json err '.commands == 4 and .jobs <= 3'
-wrong 'pace: by --at the log says when lines start, so there is no schedule to share by --part or --engine' \
+pace_refuses 'pace: by --at the log says when lines start, so there is no schedule to share by --part or --engine' \
     --at time --part 1/2 --begin 'next hour'
-wrong 'pace: by --at the log says when lines start, so there is no schedule to share by --part or --engine' \
+pace_refuses 'pace: by --at the log says when lines start, so there is no schedule to share by --part or --engine' \
     --at time --engine redis://127.0.0.1

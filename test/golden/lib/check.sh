@@ -71,6 +71,15 @@ silent() # FILE
     if [ -s "$1" ]; then fail "$1 should be empty"; fi
 }
 
+# weir pace begins nothing, and says so.
+pace_refuses() # WORDS ARGUMENT...
+{
+    run "pace ${*:2}" "$weir" pace "${@:2}" </dev/null
+    ends 2
+    silent out
+    says err "weir: $1"
+}
+
 # A summary has the counts, how late, and how far behind.  How far over it was depends on how late the machine
 # woke it, so that figure is not held to anything.
 summary_of() # COUNT NOUN
