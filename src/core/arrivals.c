@@ -66,13 +66,6 @@ uint64_t arrivals_log(uint64_t u)
     return multiply_shift_floor(zeros, LN_2, 64 - LOG_BITS) + near_factor_log[row] + (upper_half(d, sum) >> 10);
 }
 
-static inline uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* A rule that is torn may have any scale. */
 static inline unsigned scale_of(const struct rule *rule)
 {
@@ -81,18 +74,18 @@ static inline unsigned scale_of(const struct rule *rule)
 
 static inline uint64_t gap(uint64_t key, unsigned scale, uint64_t k)
 {
-    const uint64_t h = mix(key + k * GOLDEN) | 1;
+    const uint64_t h = stir_64(key + k * GOLDEN) | 1;
     return (arrivals_log(h) + (h * SPREAD >> (64 - LOG_BITS + scale))) >> (LOG_BITS - scale);
 }
 
 uint64_t arrivals_gap(const struct rule *rule, uint64_t k)
 {
-    return gap(mix(rule->seed), scale_of(rule), k);
+    return gap(stir_64(rule->seed), scale_of(rule), k);
 }
 
 uint64_t arrivals_span(const struct rule *rule, uint64_t k, uint64_t permits)
 {
-    const uint64_t key = mix(rule->seed), drawn = least(permits, ARRIVALS_MOST);
+    const uint64_t key = stir_64(rule->seed), drawn = least(permits, ARRIVALS_MOST);
     const unsigned scale = scale_of(rule);
     uint64_t ticks = ticks_of(rule, permits - drawn);
     for (uint64_t i = 1; i <= drawn; i++) ticks = add_saturating(ticks, gap(key, scale, k + i));
@@ -101,7 +94,7 @@ uint64_t arrivals_span(const struct rule *rule, uint64_t k, uint64_t permits)
 
 uint64_t arrivals_within(const struct rule *rule, uint64_t k, uint64_t ticks, uint64_t most)
 {
-    const uint64_t key = mix(rule->seed), most_drawn = least(most, ARRIVALS_MOST);
+    const uint64_t key = stir_64(rule->seed), most_drawn = least(most, ARRIVALS_MOST);
     const unsigned scale = scale_of(rule);
     uint64_t count = 0;
     while (count < most_drawn) {

@@ -11,8 +11,8 @@
    are the same however permits are taken: one by one or in batches, by one thread or by many, and in another language.
    In words of 64 bits, which wrap around:
 
-       mix(z)    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;  z = (z ^ z >> 27) * 0x94d049bb133111eb;  z ^ z >> 31
-       h         mix(mix(seed) + k * 0x9e3779b97f4a7c15) | 1                                       (splitmix64)
+       stir(z)   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;  z = (z ^ z >> 27) * 0x94d049bb133111eb;  z ^ z >> 31
+       h         stir(stir(seed) + k * 0x9e3779b97f4a7c15) | 1                                     (splitmix64)
        log       -ln(h / 2^64) in 2^-58, by arrivals_log
        gap(k)    floor((log + ((h * 0xd1342543de82ef95) >> (6 + scale))) / 2^(58 - scale))      2^scale ticks a permit
 

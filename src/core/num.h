@@ -188,6 +188,14 @@ typedef struct halves num128;
 
 #endif
 
+/* The last part of splitmix64: each bit of z changes about half of all. */
+static inline uint64_t stir_64(uint64_t z)
+{
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
 static inline uint64_t multiply_saturating(uint64_t a, uint64_t b)
 {
     return multiply_divide_floor(a, b, 1);

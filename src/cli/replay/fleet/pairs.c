@@ -10,15 +10,13 @@
 
 #include <stdlib.h>
 
+#include "core/num.h"
+
 enum { BITS_AT_FIRST = 8, BITS_MOST = 31 };
 
-/* The last part of splitmix64. */
 uint64_t pairs_stir(uint64_t number)
 {
-    number += UINT64_C(0x9e3779b97f4a7c15);
-    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return number ^ (number >> 31);
+    return stir_64(number + UINT64_C(0x9e3779b97f4a7c15));
 }
 
 void pairs_open(struct pairs *pairs, size_t row_size)

@@ -45,13 +45,10 @@ void engine_refusal_allowed(struct engine_refusal *refusal, uint64_t sent_ns, ui
     refusal->empty_ns = least(refusal->empty_ns, subtract_to_zero(sent_ns, time_of(refusal, remaining)));
 }
 
-/* From half of it to half as much again, by the clock's last digits (splitmix64's stirring). */
+/* From half of it to half as much again, by the clock's last digits. */
 static uint64_t about(uint64_t turn_ns, uint64_t sent_ns)
 {
-    uint64_t random = sent_ns;
-    random = (random ^ random >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    random = (random ^ random >> 27) * UINT64_C(0x94d049bb133111eb);
-    return turn_ns == 0 ? 0 : turn_ns / 2 + (random ^ random >> 31) % turn_ns;
+    return turn_ns == 0 ? 0 : turn_ns / 2 + stir_64(sent_ns) % turn_ns;
 }
 
 /* Was a line known, and did others take what it had room for?  Half a permit is what a slower answer looks like. */
