@@ -142,9 +142,8 @@ pace_refuses 'pace: --password-file needs --engine' 10/s --password-file k
 pace_refuses 'pace: --engine: ' 10/s --engine http://127.0.0.1
 pace_refuses 'pace: a key has 1 to 4096 bytes' 10/s --engine "$url" --key ''
 pace_refuses 'pace: 12000,1.5: an engine has no catchup' 12000,1.5 --engine "$url"
-pace_refuses "pace: 10/s algorithm=timeline: with --engine expected one limit that has a rate, and no other algorithm than" \
-    \
-    '10/s algorithm=timeline' --engine "$url"
+pace_refuses "pace: 10/s algorithm=timeline: with --engine expected one limit that has a rate, and no "\
+"other algorithm than" '10/s algorithm=timeline' --engine "$url"
 pace_refuses 'pace: --engine counts starts, not bytes' 10MiB/s --engine "$url"
 pace_refuses 'pace: --engine cannot be used with --drop, --rate-file or --part' 10/s --drop --engine "$url"
 pace_refuses 'pace: --engine cannot be used with --drop, --rate-file or --part' \
