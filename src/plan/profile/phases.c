@@ -135,6 +135,7 @@ static bool read_time(struct reader *reader, uint64_t *ns, const char *expected)
 /* Where the phase begins is noted, for errors that are found when it is compiled. */
 static bool add(struct reader *reader, size_t at, struct phase phase)
 {
+    _Static_assert(PHASES_MAX == 28, "the message says so");
     struct limit *limit = reader->limit;
     if (limit->phases == PHASES_MAX) return reader_fail(reader, at, "a profile has at most 28 phases");
     reader->phase_at[limit->phases] = at;
@@ -145,7 +146,7 @@ static bool add(struct reader *reader, size_t at, struct phase phase)
 static struct phase phase_of(const struct limit *limit, bool ramps)
 {
     return (struct phase){.digits = limit->count.digits,
-                          .places = (uint8_t)limit->count.places,
+                          .places = limit->count.places,
                           .period_ns = limit->period_ns,
                           .lasts_ns = UINT64_MAX,
                           .ramps = ramps};
