@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 DIR ?= test/vectors/peers
 
-.PHONY: build demo check test prove fuzz amalgamation dist deb image sbom bindings \
+.PHONY: build demo check test prove fuzz simulate soak machines amalgamation dist deb image sbom bindings \
 	bench vectors rivals lint install uninstall clean help
 build: ## build the command and the libraries into build/
 	tools/build
@@ -29,9 +29,25 @@ prove: ## the long proofs: explorers in full, fuzzers, kills, real engines, all 
 	tools/modules test/serve/clients || true
 	tools/test prove
 
+simulate: HOURS ?= 1000
+simulate: ## a fleet with faults for HOURS=1000 simulated hours, some 3 s each
+	tools/deps test
+	tools/build tests-simulate
+	build/test/simulate-fleet --hours $(HOURS)
+
+soak: HOURS ?= 8
+soak: ## weir serve for HOURS=8 under mixed load: does it leak, drift, or let too much through?
+	tools/deps test
+	tools/build product
+	bench/serve/soak $(HOURS)
+
 fuzz: ## ten minutes for each fuzz target
 	tools/deps prove
 	tools/test fuzz
+
+machines: ## the library on other machines: s390x, arm64, i386, armhf, riscv64, musl, POSIX without Linux, Debian 13
+	tools/deps prove
+	tools/cross
 
 amalgamation: ## the library in two files: build/amalgamation/weir.c and weir.h
 	tools/amalgamation build/amalgamation
@@ -70,6 +86,7 @@ rivals: ## measure the others beside weir: those whose tools are here
 	bench/bindings
 	bench/serve/run
 	bench/stall/run
+	bench/rivals/held/run
 
 lint: ## clang-format, clang-tidy and the checks of test/tidy
 	tools/deps prove
@@ -83,7 +100,7 @@ uninstall: ## removes what the last make install put there (DESTDIR= as it was g
 	@tools/uninstall "$(BUILD)" "$(DESTDIR)"
 
 clean: ## remove build/ and build-*/
-	rm -rf build build-asan build-tsan build-clang build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-coverage build-fuzz
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14

@@ -380,12 +380,15 @@ static void add(struct rows *rows, const char *algorithm, enum where where, bool
     snprintf(name, TEXT_SIZE, "%s/%s/%s", algorithm, ways[where].name, refused ? "refused" : "granted");
     const char *word = strcmp(algorithm, "warmup") == 0 ? " warmup=1s" : "";
     snprintf(limits, TEXT_SIZE, "%s algorithm=%s%s", refused ? "1/d" : "1000/s", algorithm, word);
+    if (strcmp(algorithm, "concurrent") == 0)
+        snprintf(limits, TEXT_SIZE, "%s", refused ? "1 concurrent lease=1d" : "20 concurrent lease=1ns");
     if (weir_plan_parse(&plan, limits, WEIR_ADMIT, NULL) != 0) snprintf(limits, TEXT_SIZE, "%s", algorithm);
     struct micro_plan micro_plan;
     weir_error error;
     if (where == MICRO && weir_plan_parse(&plan, limits, WEIR_ADMIT, NULL) == 0 &&
         micro_plan_make(&micro_plan, &plan, &error) != 0)
-        return; /* the engine does not keep it */
+        return;                                                         /* the engine does not keep it */
+    if (where == MICRO && strcmp(algorithm, "concurrent") == 0) return; /* a sorted set of the engine */
     rows->row[rows->size++] = (struct row)ROW(name, where, limits, refused, ways[where].run);
 }
 
@@ -397,6 +400,7 @@ static void add_algorithms(struct rows *rows)
         for (unsigned name = 1; name < ALGORITHM_NAMES; name++) {
             const struct algorithm *algorithm = algorithm_named(name);
             const bool always = name == ALGORITHM_UNLIMITED, never = name == ALGORITHM_NONE;
+            if (algorithm == NULL) continue;
             if (!never) add(rows, algorithm->name, wheres[i], false);
             if (!always) add(rows, algorithm->name, wheres[i], true);
         }

@@ -16,29 +16,14 @@ static const enum bench_work SHOWN[] = {WORK_SWAP,     WORK_CLOCK,   WORK_TAKE_A
                                         WORK_TAKE_TSC, WORK_REFUSED, WORK_REFUSED_TSC, WORK_REFUSED_AT};
 #else
 #define HOW ""
-static const enum bench_work SHOWN[] = {WORK_LOCAL,
-                                        WORK_SUBTRACT,
-                                        WORK_ADD,
-                                        WORK_SWAP,
-                                        WORK_MUTEX,
-                                        WORK_CLOCK,
-                                        WORK_COARSE,
-                                        WORK_LEASE,
-                                        WORK_LEASE_LIST,
-                                        WORK_TAKE_AT,
-                                        WORK_TAKE,
-                                        WORK_TAKE_COARSE,
-                                        WORK_TAKE_TICKER,
-                                        WORK_TAKE_TSC,
-                                        WORK_TAKE_HYBRID,
-                                        WORK_TAKE_LOG,
-                                        WORK_TAKE_SOME,
-                                        WORK_REFUSED,
-                                        WORK_REFUSED_COARSE,
-                                        WORK_REFUSED_TICKER,
-                                        WORK_REFUSED_TSC,
-                                        WORK_REFUSED_LEASE_TICKER,
-                                        WORK_REFUSED_AT};
+static const enum bench_work SHOWN[] = {
+    WORK_LOCAL,          WORK_SUBTRACT,       WORK_ADD,         WORK_SWAP,
+    WORK_MUTEX,          WORK_CLOCK,          WORK_COARSE,      WORK_LEASE,
+    WORK_LEASE_LIST,     WORK_TAKE_AT,        WORK_TAKE,        WORK_TAKE_COARSE,
+    WORK_TAKE_TICKER,    WORK_TAKE_TSC,       WORK_TAKE_HYBRID, WORK_TAKE_LOG,
+    WORK_TAKE_SOME,      WORK_SEMAPHORE,      WORK_HOLD,        WORK_REFUSED,
+    WORK_REFUSED_COARSE, WORK_REFUSED_TICKER, WORK_REFUSED_TSC, WORK_REFUSED_LEASE_TICKER,
+    WORK_REFUSED_AT};
 #endif
 
 enum { ROWS = sizeof SHOWN / sizeof SHOWN[0] };

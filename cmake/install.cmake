@@ -40,8 +40,8 @@ configure_file(cmake/weir.pc.in weir.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/weir.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake INSTALL_DESTINATION "${package_dir}")
-# While the major version is 0, a minor version may break.
-write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# A newer minor version has all that an older one had: doc/stability.md.
+write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/weirConfig.cmake" "${PROJECT_BINARY_DIR}/weirConfigVersion.cmake"
     DESTINATION "${package_dir}")
 # What engines are given, by `loadmodule` and by `redis-cli -x FUNCTION LOAD`.

@@ -9,10 +9,10 @@ set_target_properties(peers PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINAR
 set(uses_peers peers)
 
 # ---- property: a property is a test, and with clang a fuzz target ----
-weir_programs(property property TIER check NAMES accesslog arrivals backward bursty change cycle due every fast_path
-    fields fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_late micro_log micro_retry
-    parts pass profile rates region resp rest retry same settle slice sliding_log sliding_window table text timeline
-    total warmup wide window)
+weir_programs(property property TIER check NAMES accesslog arrivals backward bursty change concurrent cycle due every
+    fast_path fields fixed_window hostile idle leaky lease_list micro micro_bound micro_bytes micro_hybrid micro_late
+    micro_log micro_retry micro_tenants parts pass profile rates region resp rest retry same settle slice sliding_log
+    sliding_window table tenants text timeline total warmup weights wide window)
 weir_programs(property property TIER check NAMES conserve pools USES peers)
 weir_programs(property property TIER check NAMES config http serve USES serve)
 weir_programs(property property TIER check NAMES states PARTS replay/states)
@@ -31,14 +31,15 @@ if(WEIR_FUZZ)
 endif()
 
 # ---- unit: one file of the sources, or one idea ----
-weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text arrivals bursty bytes cycle
-    dialect directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow
-    keyed_one latency leaky lease lease_fork limiter list log map memory micro micro_log micro_state module_clock
-    module_stamps num plain plan profile quota_text recent region resp slept sliding_log sliding_window spelling stamp
-    stuck text throttle timeline top tsc warmup wide write arguments)
+weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text arrivals bursty bytes cell cost
+    cycle dialect directive extremes facts fields five_per_second fixed_window hash host keyed keyed_edges keyed_grow
+    arguments keyed_one latency leaky lease lease_fork limiter list log map memory micro micro_concurrent micro_log
+    micro_state micro_tenants module_clock module_stamps num places plain plan profile quota_text recent region resp
+    slept sliding_log sliding_window spelling stamp stuck tenants text throttle timeline top tsc turns warmup wide
+    write)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
-weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines http http_auth http_gate
-    http_headers http_routes notes policy quota receipt resp_commands tables worker)
+weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines held http http_auth
+    http_gate http_headers http_routes notes policy quota receipt resp_commands tables tenant_calls worker)
 weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
     engine_flood engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
@@ -69,10 +70,13 @@ weir_programs(unit test TIER check USES cmocka NAMES record
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
+weir_programs(unit test TIER check USES cmocka NAMES starved PARTS common/arguments common/rows replay/tenants/tenants
+    WRAPS weir_table_take_all)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time
     WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)
+weir_programs(unit test TIER check USES cmocka NAMES keyed_wait WRAPS host_shared_seen)
 weir_programs(unit test TIER check USES cmocka NAMES wait
     WRAPS host_event_wait host_now_coarse_ns host_now_ns host_slot host_spin_begin pthread_mutex_lock sched_yield
         syscall)
@@ -118,9 +122,19 @@ if(TARGET unit-limiter AND (NOT WEIR_SANITIZE OR WEIR_SANITIZE MATCHES address))
     add_dependencies(tests-no_memory no_memory-fails tests-unit)
 endif()
 
+# ---- simulate: a fleet for hours, in minutes ----
+set(module_parts call clock engine_api held hold lease module propagation question stamps store take texts
+    throttle units)
+list(TRANSFORM module_parts PREPEND "${PROJECT_SOURCE_DIR}/src/redis/module/")
+weir_programs(simulate simulate USES serve engine hiredis NAMES fleet PARTS ${module_parts}
+    WRAPS away_answer clock_gettime engine_lease_spend engine_leases_answer fcntl getrandom getsockopt
+        micro_lease_take nodes_known owed_add poll pool_claim pool_set_primary ppoll recv redisConnectNonBlock redisFree
+        send wire_lease)
+weir_all_declared(simulate simulate)
+
 # ---- stress: real threads ----
-weir_programs(stress stress NAMES flood homes keyed kill latency lease lease_fork list log profile set_limit steps
-    table take wait wide)
+weir_programs(stress stress NAMES flood hold homes keyed kill latency lease lease_fork list log profile set_limit steps
+    table take tenants turns wait wide)
 weir_programs(stress stress NAMES stats USES serve)
 weir_all_declared(stress stress)
 get_property(names GLOBAL PROPERTY weir_declared_stress)
@@ -132,7 +146,7 @@ endforeach()
 file(GLOB_RECURSE checked CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/share/*.c" "${PROJECT_SOURCE_DIR}/src/core/*.c"
     "${PROJECT_SOURCE_DIR}/src/plan/*.c" "${PROJECT_SOURCE_DIR}/src/redis/micro/*.c"
     "${PROJECT_SOURCE_DIR}/src/redis/client/local/lease.c")
-foreach(name IN ITEMS change error home latency open queue report sized stock take wait)
+foreach(name IN ITEMS change error hold home latency open queue report sized stock take turns wait)
     list(APPEND checked "${PROJECT_SOURCE_DIR}/src/api/${name}.c")
 endforeach()
 file(GLOB checker CONFIGURE_DEPENDS "${test_dir}/model/*.c")
@@ -154,7 +168,13 @@ foreach(source IN LISTS models)
     add_dependencies(tests-model model-${name})
     weir_test(model ${name} test model-${name})
     set_tests_properties(model/${name} PROPERTIES TIMEOUT 1200) # in `make prove`
+    if(NOT name MATCHES "^(self_test|orders)$") # the same scenes with C11's memory orders
+        weir_test(model ${name}-weak test model-${name})
+        set_tests_properties(model/${name}-weak PROPERTIES TIMEOUT 1200 ENVIRONMENT WEIR_MODEL_WEAK=1)
+    endif()
 endforeach()
+
+weir_test(model loom prove bash "${test_dir}/loom/check.sh" "${PROJECT_BINARY_DIR}/loom")
 
 # ---- vectors: what existing limiters answer; each folder with .json files is a test ----
 weir_lacking(lacking json)
@@ -181,6 +201,7 @@ else()
         weir_skipped(vectors amalgamation check "python3")
     endif()
     weir_test(vectors back check weir-vectors "${test_dir}/vectors/back")
+    weir_test(vectors slots check weir-vectors "${test_dir}/vectors/slots")
     weir_test(vectors judged check sh "${test_dir}/vectors/judged.sh" $<TARGET_FILE:weir-vectors>
         "${test_dir}/vectors/peers")
     weir_test(vectors self-test check sh "${test_dir}/vectors/self_test.sh" $<TARGET_FILE:weir-vectors>)
@@ -195,9 +216,12 @@ if(NOT WEIR_SANITIZE)
             all)
         set_tests_properties(bindings/${language} bindings/${language}-all PROPERTIES PROCESSORS 2 TIMEOUT 900)
         list(APPEND built_by bindings/${language}-all)
+        list(APPEND built_quick_by bindings/${language})
     endforeach()
     weir_test(bindings together prove bash "${test_dir}/bindings/together.sh" "${PROJECT_SOURCE_DIR}")
     set_tests_properties(bindings/together PROPERTIES DEPENDS "${built_by}")
+    weir_test(bindings holders test bash "${test_dir}/bindings/holders.sh" "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(bindings/holders PROPERTIES DEPENDS "${built_quick_by}")
 endif()
 
 # ---- clock: the quick tests on a machine that seems to have been started 1 s ago, or 20 years ago ----
@@ -236,10 +260,13 @@ function(weir_engine_program name)
     endif()
 endfunction()
 weir_engine_program(ask engine)
+weir_engine_program(concurrent hiredis)
 weir_engine_program(grants engine)
+weir_engine_program(holders engine)
 weir_engine_program(lua_micro hiredis)
 weir_engine_program(lua_text hiredis)
 weir_engine_program(module_micro hiredis)
+weir_engine_program(tenants hiredis)
 weir_engine_program(window)
 target_sources(engine-window PRIVATE "${test_dir}/stress/windows.c")
 # Preloaded into engines whose clock a test steps; an engine has no sanitizers.
@@ -369,6 +396,9 @@ weir_test(bench bindings-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/bindings
 weir_test(bench load-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/load.md load.md &&
     WEIR_PAGE=$PWD/load.md ${PROJECT_SOURCE_DIR}/bench/load/run --fill &&
     diff ${PROJECT_SOURCE_DIR}/doc/load.md load.md")
+weir_test(bench held-page check sh -c "cp ${PROJECT_SOURCE_DIR}/doc/concurrency.md concurrency.md &&
+    WEIR_PAGE=$PWD/concurrency.md ${PROJECT_SOURCE_DIR}/bench/rivals/held/run --fill &&
+    diff ${PROJECT_SOURCE_DIR}/doc/concurrency.md concurrency.md")
 # What measures the service: a load client and the least that a server does.
 weir_inside_program(bench bench-serve-client bench/serve/client.c bench/serve/tape.c bench/serve/reply.c)
 weir_inside_program(bench bench-serve-bare bench/serve/bare.c bench/serve/answer.c)
@@ -385,6 +415,9 @@ function(weir_bench_script name script) # [ALONE]
     endif()
 endfunction()
 weir_bench_script(stall stall/run ALONE)
+if(TARGET engine-ask)
+    weir_bench_script(held rivals/held/run)
+endif()
 if(TARGET weir_cli)
     weir_bench_script(pace pace)
     if(TARGET example-load)
@@ -407,6 +440,16 @@ if(TARGET weir_cli)
         weir_bench_script(tls serve/tls ALONE)
     endif()
     weir_bench_script(gate serve/gate ALONE)
+    weir_test(bench soak-rules check "${PROJECT_SOURCE_DIR}/bench/serve/soak" --self-check)
+    if(TARGET weir_serve AND NOT WEIR_SANITIZE) # a sanitizer wants to be the first library
+        add_library(soak-leak MODULE "${test_dir}/soak/leak.c")
+        target_compile_definitions(soak-leak PRIVATE _GNU_SOURCE)
+        target_link_libraries(soak-leak PRIVATE Threads::Threads)
+        set_target_properties(soak-leak PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+        add_dependencies(tests-bench soak-leak)
+        weir_test(bench soak prove
+            env "WEIR_BUILD=${PROJECT_BINARY_DIR}" bash "${test_dir}/soak/found.sh" $<TARGET_FILE:soak-leak>)
+    endif()
 endif()
 if(TARGET weir_module)
     add_dependencies(bench-serve-client weir_module) # bench/engine/run loads it
@@ -427,6 +470,7 @@ weir_test(tidy includes check bash "${tidy}/includes.sh" "${PROJECT_SOURCE_DIR}"
 weir_test(tidy names check bash "${tidy}/names.sh" "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}" "${CMAKE_NM}")
 weir_test(tidy style check bash "${tidy}/style.sh" "${PROJECT_SOURCE_DIR}")
 weir_test(tidy rows check bash "${tidy}/rows.sh" "${PROJECT_SOURCE_DIR}")
+weir_test(tidy orders check bash "${tidy}/orders.sh" "${PROJECT_SOURCE_DIR}")
 set(tests_of "${PROJECT_BINARY_DIR}")
 if(NOT TARGET weir_redis_shared OR NOT TARGET weir_serve) # the tests of the engine or the service are not here
     set(tests_of -)
@@ -457,12 +501,14 @@ foreach(component IN ITEMS core plan share)
 endforeach()
 if(WEIR_SHARED)
     set(headers "${PROJECT_SOURCE_DIR}/include/weir")
-    weir_test(tidy symbols check bash "${tidy}/symbols.sh" "${headers}/weir.h" "${CMAKE_NM}" $<TARGET_FILE:weir_static>
-        $<TARGET_FILE:weir_shared>)
+    set(debian "${PROJECT_SOURCE_DIR}/packaging/debian")
+    weir_test(tidy symbols check bash "${tidy}/symbols.sh" "${headers}/weir.h" "${map}"
+        "${debian}/libweir${weir_abi}.symbols" "${CMAKE_NM}" $<TARGET_FILE:weir_static> $<TARGET_FILE:weir_shared>)
     add_dependencies(tests-tidy ${weir_libraries})
     if(WEIR_HAS_ENGINE)
-        weir_test(tidy symbols-redis check bash "${tidy}/symbols.sh" "${headers}/redis.h" "${CMAKE_NM}"
-            $<TARGET_FILE:weir_redis_static> $<TARGET_FILE:weir_redis_shared>)
+        weir_test(tidy symbols-redis check bash "${tidy}/symbols.sh" "${headers}/redis.h" "${redis_map}"
+            "${debian}/libweir-redis${weir_abi}.symbols" "${CMAKE_NM}" $<TARGET_FILE:weir_redis_static>
+            $<TARGET_FILE:weir_redis_shared>)
         add_dependencies(tests-tidy ${weir_redis_libraries})
     endif()
     weir_test(install consumer test bash "${test_dir}/install/run.sh" "${PROJECT_BINARY_DIR}" "${CMAKE_COMMAND}"

@@ -134,10 +134,20 @@ function clientFacts(limit) {
     return facts;
 }
 
+// Of what it allowed; data has no such count where no limit is of what runs at once.
+function runningFacts(limit) {
+    if (data.running_all === undefined || limit.delayed > 0) return [];
+    const facts = [data.key === null ? fact('Most at once', formCount(limit.running_all)) :
+        fact('Most at once', formCount(limit.running_client), `of a client; ${formCount(limit.running_all)} of all`)];
+    if (limit.outlasted > 0) facts.push(fact('Longer than the lease', formCounted(limit.outlasted, 'request')));
+    return facts;
+}
+
 function unaffectedFact(limit) {
-    if (limit.unaffected_text === '') return [];
+    const texts = [limit.unaffected_slots_text, limit.unaffected_text].filter((text) => text);
+    if (texts.length === 0) return [];
     const whom = data.key === null ? 'To refuse nothing' : `To leave ${data.unaffected} % of clients unaffected`;
-    return [fact(whom, formText(limit.unaffected_text))];
+    return [fact(whom, texts.map(formText).join('; '))];
 }
 
 function drawCard(limit, number) {
@@ -149,7 +159,8 @@ function drawCard(limit, number) {
         element('p', { class: 'refusals' }, element('strong', {}, refusedText(limit, formCount)), ' refused',
             element('span', { class: 'share' }, refusedText(limit, (n) => formShare(n, data.requests)))),
         proportion(limit),
-        element('dl', {}, allowedFact(limit), ...delayFacts(limit), ...clientFacts(limit), ...unaffectedFact(limit)),
+        element('dl', {}, allowedFact(limit), ...delayFacts(limit), ...clientFacts(limit), ...runningFacts(limit),
+            ...unaffectedFact(limit)),
         limit.note === '' ? null : element('p', { class: 'about' }, formText(limit.note)));
 }
 
@@ -292,6 +303,7 @@ function drawHit(limit) {
 
 function drawBusiest() {
     const together = data.key === null;
+    const running = data.busiest.running;
     const heads = ['Most requests in any',
         ...(together ? ['Requests'] : ['Median client', 'p99', 'Busiest client', 'Who'])];
     const counts = (busiest) => (together ? [busiest.max] : [busiest.p50, busiest.p99, busiest.max]);
@@ -301,7 +313,8 @@ function drawBusiest() {
     return element('div', { class: 'scroll' }, element('table', { class: 'busiest' },
         element('caption', { class: 'unseen' }, `The busiest second and minute${together ? '' : ' of a client'}`),
         element('thead', {}, element('tr', {}, heads.map((head) => element('th', { scope: 'col' }, head)))),
-        element('tbody', {}, row('second', data.busiest.second), row('minute', data.busiest.minute))));
+        element('tbody', {}, row('second', data.busiest.second), row('minute', data.busiest.minute),
+            running ? row('moment, at once', running) : [])));
 }
 
 // ---- all ----

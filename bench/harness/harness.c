@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef __GLIBC__
+#if defined(__linux__) || defined(__GLIBC__)
 
 static const char *program(void)
 {

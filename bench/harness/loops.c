@@ -9,10 +9,19 @@
 #include "harness/loops.h"
 
 #include <math.h>
+#include <semaphore.h>
 
 #include "api/limiter.h"
 
-enum { THOUSAND = 1000, WARM_TURNS = 8, ROUNDS_USUAL = 5, THREADS_A_RUN = 250, REFILL = 1000000, MANY = 64 };
+enum {
+    THOUSAND = 1000,
+    WARM_TURNS = 8,
+    ROUNDS_USUAL = 5,
+    THREADS_A_RUN = 250,
+    REFILL = 1000000,
+    MANY = 64,
+    SLOTS = 20
+};
 
 static const uint64_t RUN_USUAL_NS = 25000000;
 
@@ -127,6 +136,7 @@ enum limiter {
     LIST,
     HYBRID,
     LOG,
+    CONCURRENT,
     SHUT,
     SHUT_COARSE,
     SHUT_TICKER,
@@ -152,6 +162,7 @@ static const struct {
     [LIST] = {OPEN "; 60000G/min burst=1h", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [HYBRID] = {"1000000000/s burst=1s start=full algorithm=hybrid catchup=1.1", WEIR_PACE, WEIR_CLOCK_SYSTEM},
     [LOG] = {"4000000/10ms algorithm=sliding-log", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
+    [CONCURRENT] = {"20 concurrent lease=30s", WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [SHUT] = {CLOSED, WEIR_ADMIT, WEIR_CLOCK_SYSTEM},
     [SHUT_COARSE] = {CLOSED, WEIR_ADMIT, WEIR_CLOCK_COARSE},
     [SHUT_TICKER] = {CLOSED, WEIR_ADMIT, WEIR_CLOCK_TICKER},
@@ -177,6 +188,7 @@ struct shared {
     alignas(BENCH_CACHE_LINE) struct atom word;
     alignas(BENCH_CACHE_LINE) pthread_mutex_t mutex;
     uint64_t guarded;
+    alignas(BENCH_CACHE_LINE) sem_t semaphore;
 };
 
 #define LOOP_OF(attribute, name, before, expression)                                                                   \
@@ -222,6 +234,18 @@ static inline bool add_guarded(struct shared *shared)
     return true;
 }
 
+/* More threads than slots are refused now and then. */
+static inline bool hold(weir_limiter *limiter)
+{
+    const weir_decision decision = weir_take(limiter, 1);
+    return !weir_allowed(decision) || weir_release(limiter, decision.end);
+}
+
+static inline bool hold_semaphore(struct shared *shared)
+{
+    return sem_trywait(&shared->semaphore) != 0 || sem_post(&shared->semaphore) == 0;
+}
+
 LOOP(run_local, ++member->left != 0)
 LOOP(run_subtract, (member->left < 1 ? refill(member) : (void)0, member->left -= 1, true))
 LOOP_OF(, run_add, struct atom *word = &((struct shared *)subject)->word, (atom_add(word, 1), true))
@@ -237,6 +261,8 @@ LOOP(run_take_some, weir_take_some(subject, MANY).charged == MANY)
 LOOP_INLINED(run_refused, (void)0, IS_DENIED(weir_take(subject, 1)))
 LOOP(run_refused_lease, IS_DENIED(weir_lease_take(&member->lease, 1)))
 LOOP_INLINED(run_refused_at, const weir_instant now = weir_now(), IS_DENIED(weir_take_at(subject, now, 1)))
+LOOP(run_hold, hold(subject))
+LOOP(run_semaphore, hold_semaphore(subject))
 LOOP(run_read, limiter_now_ns(subject) != 0)
 
 /* A lease reads the clock when it is renewed and never else, a plain call each time (test/unit/clock_reads_test.c).
@@ -265,6 +291,8 @@ static const struct bench_work_row WORK_ROWS[WORKS] = {
     [WORK_TAKE_SOME] = {"weir_take_some(64), a permit", "grant", run_take_some, MANY, SYSTEM, false, NO_FLOOR,
                         NO_FLOOR},
     [WORK_RENEWALS] = {"renewals of leases", "grant", run_renewals, 1, SYSTEM, true, NO_FLOOR, NO_FLOOR},
+    [WORK_SEMAPHORE] = {"sem_trywait + sem_post", "hold", run_semaphore, 1, NONE, false, NO_FLOOR, NO_FLOOR},
+    [WORK_HOLD] = {"weir_take + weir_release", "hold", run_hold, 1, CONCURRENT, false, WORK_TAKE, NO_FLOOR},
     [WORK_REFUSED] = {"weir_take, refused", "deny", run_refused, 1, SHUT, false, WORK_CLOCK, NO_FLOOR},
     [WORK_REFUSED_COARSE] = {"weir_take, refused, coarse", "deny", run_refused, 1, SHUT_COARSE, false, WORK_COARSE,
                              NO_FLOOR},
@@ -301,6 +329,7 @@ void bench_works_measure(const char *section, const enum bench_work work[], int 
 {
     struct shared shared = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     weir_limiter *limiter[LIMITERS] = {NULL};
+    sem_init(&shared.semaphore, 0, SLOTS);
     struct bench_loop loop[BENCH_LOOPS_MAX];
     for (int i = 0; i < works; i++) {
         const struct bench_work_row *row = &WORK_ROWS[work[i]];

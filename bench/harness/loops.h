@@ -5,7 +5,7 @@
 
 #include "harness/crew.h"
 
-enum { BENCH_CALLS = 1024, BENCH_LOOPS_MAX = 24 };
+enum { BENCH_CALLS = 1024, BENCH_LOOPS_MAX = 26 };
 
 /* BENCH_CALLS calls; returns how many were answered as they should be, and may add to member->counted. */
 typedef uint64_t bench_run(struct bench_member *member, void *subject);
@@ -56,6 +56,8 @@ enum bench_work {
     WORK_TAKE_LOG,
     WORK_TAKE_SOME,
     WORK_RENEWALS,
+    WORK_SEMAPHORE, /* held and let go */
+    WORK_HOLD,
     WORK_REFUSED, /* refused */
     WORK_REFUSED_COARSE,
     WORK_REFUSED_TICKER,

@@ -38,6 +38,7 @@ function ratio(above, below) {
 
 function reference_of(wanted) {
     if (wanted == "deny") return "weir_take, refused"
+    if (wanted == "hold") return "weir_take + weir_release"
     if (wanted == "keyed") return "weir_table, MONOTONIC"
     return "weir_take"
 }
@@ -139,6 +140,7 @@ END {
     print_work("floor")
     print_work("grant")
     print_work("deny")
+    print_work("hold")
     print_work("keyed floor")
     print_work("keyed")
     for (i = 1; i <= rows; i++) {

@@ -33,6 +33,7 @@ enum { KEY_BYTES = 22, COPIES = 2, MEGA = 1000000 }; /* about so many for each k
 #define SECOND_NS 1e9
 #define CACHES_MOST (UINT64_C(1) << 28) /* bytes: no cache holds more */
 #define LIMIT "1000000/d burst=1000000"
+#define PARENT "1000000/s burst=1000000000"
 
 struct line {
     struct atom counter;
@@ -50,7 +51,7 @@ struct askee {
 struct bench {
     const struct bench_wish *wish;
     weir_table *table;
-    weir_plan plan;
+    weir_plan plan, tenant, parent;
     struct host_region region;
     struct line *line;
     uint64_t lines;
@@ -198,6 +199,28 @@ static uint64_t run_take_batch(const struct bench *bench, struct chunk *chunk)
     return done;
 }
 
+static uint64_t run_take_both(const struct bench *bench, struct chunk *chunk)
+{
+    const weir_key all = weir_key_text("all");
+    uint64_t done = 0;
+    for (int i = 0; i < CHUNK; i++) {
+        const weir_decision one = weir_table_take_at(bench->table, &bench->plan, chunk->ask[i].key, chunk->now, 1);
+        done += weir_allowed(one) && weir_allowed(weir_table_take_at(bench->table, &bench->parent, all, chunk->now, 1));
+    }
+    return done;
+}
+
+static uint64_t run_take_tenant(const struct bench *bench, struct chunk *chunk)
+{
+    uint64_t done = 0;
+    weir_ask asks[] = {{&bench->tenant, {NULL, 0}, 1, {0}}, {&bench->parent, weir_key_text("all"), 1, {0}}};
+    for (int i = 0; i < CHUNK; i++) {
+        asks[0].key = chunk->ask[i].key;
+        done += weir_table_take_all(bench->table, asks, 2, chunk->now) && !weir_borrowed(&asks[0].decision);
+    }
+    return done;
+}
+
 struct work {
     void (*warm)(const struct bench *bench);
     void (*prepare)(const struct bench *bench, struct askee *askee, struct chunk *chunk);
@@ -221,6 +244,10 @@ static struct work work_of(enum table_work work)
         return (struct work){warm_table, prepare_keys, run_take_batch};
     case TABLE_TAKE_AHEAD:
         return (struct work){warm_table, prepare_keys, run_take_ahead};
+    case TABLE_TAKE_BOTH:
+        return (struct work){warm_table, prepare_keys, run_take_both};
+    case TABLE_TAKE_TENANT:
+        return (struct work){warm_table, prepare_keys, run_take_tenant};
     default:
         return (struct work){warm_table, prepare_keys, run_take_clock};
     }
@@ -346,6 +373,8 @@ static void open_all(struct bench *bench)
     options.keys_max = bench->wish->keys;
     expect_to_fit(bench->wish->keys);
     if (weir_plan_parse(&bench->plan, LIMIT, WEIR_ADMIT, &error) != 0 ||
+        weir_plan_parse(&bench->tenant, LIMIT " guaranteed", WEIR_ADMIT, &error) != 0 ||
+        weir_plan_parse(&bench->parent, PARENT, WEIR_ADMIT, &error) != 0 ||
         weir_table_open(&bench->table, &options, &error) != 0)
         bench_fail("%s", error.message);
     map_lines(bench, table_stats(bench->table).bytes);

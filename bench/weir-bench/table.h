@@ -19,8 +19,10 @@ enum table_work {
     TABLE_TAKE_LOOP,
     TABLE_FLOOR_BATCH,
     TABLE_TAKE_BATCH,
-    TABLE_TAKE_AHEAD, /* as in a loop, and each key is prefetched some calls before; its floor is that of the loop */
-    TABLE_TAKE_CLOCK, /* as in a loop, and each call reads the clock, as other limiters do */
+    TABLE_TAKE_AHEAD,  /* as in a loop, and each key is prefetched some calls before; its floor is that of the loop */
+    TABLE_TAKE_CLOCK,  /* as in a loop, and each call reads the clock, as other limiters do */
+    TABLE_TAKE_BOTH,   /* as in a loop, and after each key the one that all have in common */
+    TABLE_TAKE_TENANT, /* the same keys together, a tenant within its guarantee and its parent; its floor is both */
     TABLE_WORKS
 };
 

@@ -36,15 +36,19 @@ static void print_rates(const struct bench_wish *wish, const struct bench_table 
         [TABLE_TAKE_BATCH] = "batch_per_s",
         [TABLE_TAKE_AHEAD] = "ahead_per_s",
         [TABLE_TAKE_CLOCK] = "clock_per_s",
+        [TABLE_TAKE_BOTH] = "both_per_s",
+        [TABLE_TAKE_TENANT] = "tenant_per_s",
     };
     for (int work = 0; work < TABLE_WORKS; work++) {
         printf("\"%s\":%.0f,", names[work], median(&table->rate[count][work], wish));
     }
-    printf("\"single_of_floor\":%.3f,\"loop_of_floor\":%.3f,\"ahead_of_floor\":%.3f,\"batch_of_floor\":%.3f",
+    printf("\"single_of_floor\":%.3f,\"loop_of_floor\":%.3f,\"ahead_of_floor\":%.3f,\"batch_of_floor\":%.3f,"
+           "\"tenant_of_both\":%.3f",
            median_ratio(&table->rate[count][TABLE_TAKE], &table->rate[count][TABLE_FLOOR], wish),
            median_ratio(&table->rate[count][TABLE_TAKE_LOOP], &table->rate[count][TABLE_FLOOR_LOOP], wish),
            median_ratio(&table->rate[count][TABLE_TAKE_AHEAD], &table->rate[count][TABLE_FLOOR_LOOP], wish),
-           median_ratio(&table->rate[count][TABLE_TAKE_BATCH], &table->rate[count][TABLE_FLOOR_BATCH], wish));
+           median_ratio(&table->rate[count][TABLE_TAKE_BATCH], &table->rate[count][TABLE_FLOOR_BATCH], wish),
+           median_ratio(&table->rate[count][TABLE_TAKE_TENANT], &table->rate[count][TABLE_TAKE_BOTH], wish));
 }
 
 void table_json(const struct bench_wish *wish, const void *measured)
@@ -98,9 +102,11 @@ void table_words(const struct bench_wish *wish, const void *measured)
         print_row(wish, table, i, "in a loop", TABLE_FLOOR_LOOP, TABLE_TAKE_LOOP);
         print_row(wish, table, i, "prefetched", TABLE_FLOOR_LOOP, TABLE_TAKE_AHEAD);
         print_row(wish, table, i, batches, TABLE_FLOOR_BATCH, TABLE_TAKE_BATCH);
+        print_row(wish, table, i, "tenants", TABLE_TAKE_BOTH, TABLE_TAKE_TENANT);
     }
     printf("  Medians of %d rounds in which all took turns.  Floor: a bare swap in a random cache line of as much\n"
            "  memory.  One by one: the next key depends on the last answer.  In a loop: the processor may be at\n"
-           "  several at once.  Prefetched: in a loop, each key %d calls before.\n\n",
+           "  several at once.  Prefetched: in a loop, each key %d calls before.  Tenants: in a loop, each key\n"
+           "  together with the parent of all; their floor is a take of the one, and one of the other.\n\n",
            wish->rounds, TABLE_AHEAD);
 }

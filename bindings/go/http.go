@@ -6,6 +6,7 @@ package libweir
 import "C"
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"strconv"
@@ -26,6 +27,30 @@ func Middleware(take func(*http.Request) Decision) func(http.Handler) http.Handl
 			} else {
 				TooManyRequests(w, d)
 			}
+		})
+	}
+}
+
+// HoldMiddleware is Middleware of a concurrent limit, of which a request holds slots until the next handler returns:
+//
+//	libweir.HoldMiddleware(func(r *http.Request) (*libweir.Hold, error) {
+//		return table.TryHold(plan, libweir.Address(r), 1)
+//	})(handler)
+//
+// An error other than [*Refused] is answered by 500.
+func HoldMiddleware(hold func(*http.Request) (*Hold, error)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			held, err := hold(r)
+			if refused := new(Refused); errors.As(err, &refused) {
+				TooManyRequests(w, refused.Decision)
+				return
+			} else if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			defer held.Release()
+			next.ServeHTTP(w, r)
 		})
 	}
 }

@@ -26,6 +26,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -65,9 +66,13 @@ func errorOf(code C.int, e *C.weir_error) error {
 }
 
 // A Plan is the text of a limit, parsed once: "10/s burst=20; 1000/h". It may be shared.
+//
+// Where its limits count several units ("60 requests/min; 100k tokens/min"), one number does not say of what: calls with
+// such a cost return [Never], and those that end in Each take [Costs].
 type Plan struct {
 	plan   C.weir_plan
 	parsed bool
+	mixed  bool
 }
 
 // raw panics on the zero Plan, whose state would be no limit at all.
@@ -98,6 +103,8 @@ func Parse(limits string) (*Plan, error) {
 	if err := errorOf(C.weir_plan_parse(&plan.plan, text, C.WEIR_ADMIT, &e), &e); err != nil {
 		return nil, err
 	}
+	units := plan.units()
+	plan.mixed = slices.ContainsFunc(units, func(unit string) bool { return unit != units[0] })
 	return plan, nil
 }
 
@@ -118,6 +125,63 @@ func (p *Plan) String() string {
 // Explain returns what the limit means in sentences, as `weir explain` prints it.
 func (p *Plan) Explain() string {
 	return textOf(func(out *C.char, size C.size_t) C.size_t { return C.weir_plan_explain(p.raw(), out, size) })
+}
+
+// Lease returns for how long its concurrent limit holds a slot that is not renewed; 0: it has no such limit.
+func (p *Plan) Lease() time.Duration { return durationOf(uint64(C.weir_plan_lease_ns(p.raw()))) }
+
+// guarantees reports whether it has a guaranteed limit, of a tenant.
+func (p *Plan) guarantees() bool { return strings.Contains(p.String(), " guaranteed") }
+
+func (p *Plan) isWeighed() bool { return strings.Contains(p.String(), " weight=") }
+
+func (p *Plan) units() (units []string) {
+	var unit [C.WEIR_UNIT_SIZE]C.char
+	for i := C.int(0); bool(C.weir_plan_unit(p.raw(), i, &unit[0])); i++ {
+		units = append(units, C.GoString(&unit[0]))
+	}
+	return units
+}
+
+// Costs are what a call costs of each limit of a plan.
+type Costs struct {
+	each [C.WEIR_LIMITS_MAX]C.uint64_t
+}
+
+// Costs returns what a call costs by unit: each is named, or costs 1 if it is "requests".
+func (p *Plan) Costs(byUnit map[string]uint64) (costs Costs, err error) {
+	units := p.units()
+	for i, unit := range units {
+		number, named := byUnit[unit]
+		if !named && unit != "requests" {
+			return costs, errorOfUnits(units, 1)
+		}
+		if !named {
+			number = 1
+		}
+		costs.each[i] = C.uint64_t(number)
+	}
+	for unit, number := range byUnit {
+		if !slices.Contains(units, unit) {
+			return costs, &Error{Invalid, 0, "no limit counts " + unit + ": " + errorOfUnits(units, number).Message}
+		}
+	}
+	return costs, nil
+}
+
+func errorOfUnits(units []string, number uint64) *Error {
+	var known []string
+	example := units[0]
+	for _, unit := range units {
+		if !slices.Contains(known, unit) {
+			known = append(known, unit)
+		}
+		if example == "requests" {
+			example = unit
+		}
+	}
+	return &Error{Invalid, 0, fmt.Sprintf("limits count %s: write Costs(map[string]uint64{%q: %d})",
+		strings.Join(known, " and "), example, number)}
 }
 
 func textOf(write func(*C.char, C.size_t) C.size_t) string {
@@ -190,6 +254,12 @@ func (d Decision) RetryAfter() int64 {
 // Remaining returns how many further permits are available now.
 func (d Decision) Remaining() uint64 { return d.remaining }
 
+// Borrowed reports, of a tenant, whether it took, but not from its guaranteed limit.
+func (d Decision) Borrowed() bool { return d.Allowed() && d.reservedByWeir>>34&1 != 0 } // weir_borrowed of weir.h
+
+// ID returns, under a concurrent limit, what renews and releases the slots that the decision holds.
+func (d Decision) ID() uint64 { return d.end }
+
 // Charged returns how many permits were taken from the first limit; 0 once settled.
 func (d Decision) Charged() uint64 { return d.charged }
 
@@ -233,6 +303,18 @@ func (s *State) Reserve(nowNs, cost uint64, delayMax time.Duration) (d Decision)
 	C.libweir_decide(&s.plan.plan, &s.words[0], C.uint64_t(nowNs), C.uint64_t(cost), nsOf(delayMax),
 		d.raw())
 	return d
+}
+
+// Renew holds the slots of a concurrent limit for a whole lease from then on; false: they are not held any more.
+func (s *State) Renew(nowNs, id uint64) bool {
+	now := C.weir_instant{ns: C.uint64_t(nowNs)}
+	return bool(C.weir_decide_renew(&s.plan.plan, unsafe.Pointer(&s.words[0]), now, C.uint64_t(id)))
+}
+
+// Release ends them then; false: they are not held any more.
+func (s *State) Release(nowNs, id uint64) bool {
+	now := C.weir_instant{ns: C.uint64_t(nowNs)}
+	return bool(C.weir_decide_release(&s.plan.plan, unsafe.Pointer(&s.words[0]), now, C.uint64_t(id)))
 }
 
 // Settle corrects a decision to the actual cost; it works once.

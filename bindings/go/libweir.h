@@ -48,6 +48,39 @@ static inline void libweir_table_call(weir_table *table, int call, const weir_pl
     }
 }
 
+static inline bool libweir_table_hold(weir_table *table, const weir_plan *plan, const unsigned char *bytes, size_t size,
+                                      uint64_t id, bool renew)
+{
+    const weir_key key = {bytes, size};
+    return renew ? weir_table_renew(table, plan, key, id) : weir_table_release(table, plan, key, id);
+}
+
+/* cost and end: WEIR_LIMITS_MAX each. */
+static inline void libweir_table_reserve_each(weir_table *table, const weir_plan *plan, const unsigned char *bytes,
+                                              size_t size, const uint64_t *cost, uint64_t *end, uint64_t wait_max_ns,
+                                              weir_decision *decision)
+{
+    *decision = weir_table_reserve_each(table, plan, (weir_key){bytes, size}, cost, end, wait_max_ns);
+}
+
+static inline void libweir_table_settle_each(weir_table *table, const weir_plan *plan, const unsigned char *bytes,
+                                             size_t size, const uint64_t *cost, const uint64_t *actual,
+                                             const uint64_t *end, weir_decision *decision)
+{
+    weir_table_settle_each(table, plan, (weir_key){bytes, size}, decision, cost, actual, end);
+}
+
+/* A tenant's ask and its parent's: plans, keys that follow each other in bytes, decisions; count is 1 or 2. */
+static inline void libweir_table_take_all(weir_table *table, const weir_plan *first, const weir_plan *second,
+                                          const unsigned char *bytes, const size_t *size, size_t count, uint64_t cost,
+                                          weir_decision *decisions)
+{
+    weir_ask asks[2] = {{.plan = first, .key = {bytes, size[0]}, .cost = cost},
+                        {.plan = second, .key = {bytes + size[0], size[1]}, .cost = cost}};
+    weir_table_take_all(table, asks, count, weir_now());
+    for (size_t i = 0; i < count; i++) decisions[i] = asks[i].decision;
+}
+
 /* The keys follow each other in bytes. */
 static inline void libweir_table_take_batch(weir_table *table, const weir_plan *plan, const unsigned char *bytes,
                                             const size_t *size, size_t count, uint64_t cost, weir_decision *decisions)

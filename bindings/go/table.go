@@ -44,6 +44,7 @@ type TableOptions struct {
 // A Table has a state for each key: a client, an account, an address. Its methods may be called from any goroutine.
 type Table struct {
 	table *C.weir_table
+	lines lines
 }
 
 // OpenTable opens a table, and makes its file if there is none.
@@ -73,7 +74,10 @@ func OpenTable(options TableOptions) (*Table, error) {
 		*copied = *options.Plan.raw()
 		o.plan = copied
 	}
-	table := new(Table)
+	table := &Table{lines: lines{again: InfDuration}}
+	if options.Path != "" {
+		table.lines.again = lookAgain
+	}
 	var e C.weir_error
 	if err := errorOf(C.weir_table_open(&table.table, &o, &e), &e); err != nil {
 		return nil, err
@@ -103,12 +107,18 @@ func (t *Table) call(call C.int, plan *Plan, key string, cost uint64, wait time.
 
 // Take takes permits of a key if they are available now, and else none.
 func (t *Table) Take(plan *Plan, key string, cost uint64) (d Decision) {
+	if plan.mixed {
+		return Decision{verdict: C.WEIR_NEVER}
+	}
 	t.call(C.LIBWEIR_TAKE, plan, key, cost, 0, &d)
 	return d
 }
 
 // Reserve takes permits that become available within that time. It does not block: wait for Delay, or Cancel.
 func (t *Table) Reserve(plan *Plan, key string, cost uint64, delayMax time.Duration) (d Decision) {
+	if plan.mixed {
+		return Decision{verdict: C.WEIR_NEVER}
+	}
 	t.call(C.LIBWEIR_RESERVE, plan, key, cost, delayMax, &d)
 	return d
 }
@@ -119,6 +129,9 @@ var ErrLimited = errors.New("libweir: the limit does not allow it in time")
 // Wait blocks until the operation may start. It returns at once with ErrLimited if that is after the deadline of the
 // context, and with the context's error, giving the permits back, if that ends first.
 func (t *Table) Wait(ctx context.Context, plan *Plan, key string, cost uint64) error {
+	if plan.Lease() != 0 {
+		return &Error{Invalid, 0, "a concurrent limit is held: Hold, not Wait"}
+	}
 	_, err := waitFor(ctx,
 		func(delayMax time.Duration) Decision { return t.Reserve(plan, key, cost, delayMax) },
 		func(d *Decision) { t.Cancel(plan, key, d) })
@@ -156,6 +169,9 @@ func timeLeft(ctx context.Context, now time.Time) time.Duration {
 
 // Charge takes in any case; missing permits delay later calls.
 func (t *Table) Charge(plan *Plan, key string, cost uint64) (d Decision) {
+	if plan.mixed {
+		return Decision{verdict: C.WEIR_NEVER}
+	}
 	t.call(C.LIBWEIR_CHARGE, plan, key, cost, 0, &d)
 	return d
 }
@@ -169,6 +185,7 @@ func (t *Table) Peek(plan *Plan, key string, cost uint64) (d Decision) {
 // Settle charges or refunds the difference to the actual cost; it works once per decision.
 func (t *Table) Settle(plan *Plan, key string, d *Decision, actual uint64) {
 	t.call(C.LIBWEIR_SETTLE, plan, key, actual, 0, d)
+	t.lines.ring(key)
 }
 
 // Cancel gives back what was taken for an operation that never ran.
@@ -180,12 +197,19 @@ func (t *Table) Cancel(plan *Plan, key string, d *Decision) {
 func (t *Table) Forget(plan *Plan, key string) {
 	var d Decision
 	t.call(C.LIBWEIR_FORGET, plan, key, 0, 0, &d)
+	t.lines.ring(key)
 }
 
 // TakeBatch is Take for each of the keys, in one call of C, which is several times as fast. Each key has its decision
 // in decisions, which is as long as keys.
 func (t *Table) TakeBatch(plan *Plan, keys []string, cost uint64, decisions []Decision) {
 	if len(keys) == 0 {
+		return
+	}
+	if plan.mixed {
+		for i := range keys {
+			decisions[i] = Decision{verdict: C.WEIR_NEVER}
+		}
 		return
 	}
 	var keptSizes [64]C.size_t

@@ -37,9 +37,9 @@ function checkOptions(options, ...names) {
     if (unknown !== undefined) throw new TypeError(`${expected}, not ${unknown}`);
 }
 
-function timeNs(now) {
+function timeNs(now, what = 'a time in ns, as nowNs() returns it') {
     if (typeof now === 'bigint' && now >= 0n && now <= FOREVER) return now;
-    checkWhole(now, 0, 'a time in ns, as nowNs() returns it');
+    checkWhole(now, 0, what);
     return BigInt(now);
 }
 

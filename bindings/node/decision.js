@@ -4,7 +4,7 @@
 'use strict';
 
 const {inspect} = require('node:util');
-const {FOREVER} = require('./arguments.js');
+const {FOREVER, timeNs} = require('./arguments.js');
 const native = require('./native.js');
 
 const PAGE = 256; // decisions
@@ -18,15 +18,16 @@ function pageOf(buffer) {
 let page = null; // in use
 let next = PAGE;
 
-// The number of the next free decision.
-function place() {
-    if (next === PAGE) {
+// The number of the next free decision, or of the first of so many.
+function place(count = 1) {
+    if (next + count > PAGE) {
         const buffer = new ArrayBuffer(PAGE * WORDS * 8);
         native.setPage(buffer);
         page = pageOf(buffer);
         next = 0;
     }
-    return next++;
+    next += count;
+    return next - count;
 }
 
 function ms(ns) {
@@ -34,16 +35,19 @@ function ms(ns) {
 }
 
 let rawOf; // its words
-let planOf;
+let sourceOf; // its plan, and what is known of that
+let eachOf; // what it cost by unit, if that was given
 let copyOf; // one that keeps no page alive, and can be settled beside the first
 
 class Decision {
     #at;
+    #each;
     #page;
     #source;
 
     // The decision that is at this number of the page in use.  source: its plan, and what knows its reset.
-    constructor(at, source) {
+    constructor(at, source, each) {
+        this.#each = each;
         this.#at = at * WORDS;
         this.#page = page;
         this.#source = source;
@@ -51,9 +55,10 @@ class Decision {
 
     static {
         rawOf = (decision) => decision.#page.words.subarray(decision.#at, decision.#at + WORDS);
-        planOf = (decision) => decision.#source.plan;
+        sourceOf = (decision) => decision.#source;
+        eachOf = (decision) => decision.#each;
         copyOf = (decision) => {
-            const copy = new Decision(0, decision.#source);
+            const copy = new Decision(0, decision.#source, decision.#each);
             copy.#page = pageOf(rawOf(decision).slice().buffer);
             return copy;
         };
@@ -115,6 +120,16 @@ class Decision {
         return ms(this.resetNs);
     }
 
+    // Of a tenant: it took, but not from its guaranteed limit.
+    get borrowed() {
+        return this.allowed && (this.#page.words[this.#at + 7] >> 34n & 1n) === 1n;
+    }
+
+    // Of the slots that it holds under a concurrent limit, to renew and release; 0n: none.
+    get id() {
+        return this.allowed && this.#source.leaseMs !== 0 ? this.#page.words[this.#at + 4] : 0n;
+    }
+
     // For logs.
     toJSON() {
         const {allowed, verdict, limit, remaining, charged, delayMs, retryMs} = this;
@@ -131,11 +146,17 @@ function checkDecision(decision) {
     throw new TypeError(`expected a decision, as take() returns it, not ${inspect(decision)}`);
 }
 
+// Of a decision, or as it is.
+function idOf(held) {
+    if (held instanceof Decision) return held.id;
+    return timeNs(held, 'an id, as decision.id has it');
+}
+
 // Headers for the client: RateLimit-Policy, RateLimit and, of a refusal, Retry-After.
 function headers(decision) {
     checkDecision(decision);
-    const lines = native.planHeaders(planOf(decision), rawOf(decision), decision.resetNs).split('\r\n');
+    const lines = native.planHeaders(sourceOf(decision).plan, rawOf(decision), decision.resetNs).split('\r\n');
     return Object.fromEntries(lines.filter(Boolean).map((line) => line.split(': ')));
 }
 
-module.exports = {Decision, checkDecision, copyOf, headers, place, rawOf};
+module.exports = {Decision, checkDecision, copyOf, eachOf, headers, idOf, place, rawOf, sourceOf};

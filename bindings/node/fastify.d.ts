@@ -3,6 +3,7 @@ import type {Key, Table} from './index';
 
 interface Reply {
     headers(values: Record<string, string>): unknown;
+    raw: {once(event: 'close', listener: () => void): unknown};
 }
 
 /** An onRequest hook.  key: who is limited, the client's address unless it says another; undefined lets pass. */

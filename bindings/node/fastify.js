@@ -11,12 +11,13 @@ const {headers} = require('./index.js');
 function limit(text, table, options = {}) {
     checkOptions(options, 'key', 'cost');
     const {key = (request) => request.ip, cost = 1} = options;
-    table.peek(text, '', cost); // what is wrong is told now
+    table.peek(text, ''); // what is wrong is told now
     return function onRequest(request, reply, done) {
         const name = key(request);
         if (name === undefined) return done();
         const decision = table.take(text, name, cost);
         reply.headers(headers(decision));
+        if (decision.id !== 0n) reply.raw.once('close', () => table.release(text, name, decision));
         return done(decision.allowed ? undefined : Object.assign(new Error('Too many requests'), {statusCode: 429}));
     };
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
+/// <reference lib="esnext.disposable" />
 
 export type Verdict = 'allow' | 'deny' | 'never' | 'stopped';
 export type Key = string | Uint8Array;
+/** A number of each limit, or numbers by unit where the limits count several: {tokens: 812}. */
+export type Cost = number | Record<string, number>;
 
 /** What a call was told.  Times are in milliseconds, and exact in nanoseconds. */
 export class Decision {
@@ -26,6 +29,10 @@ export class Decision {
     /** Until all permits are back, if nobody takes any. */
     readonly resetMs: number;
     readonly resetNs: bigint;
+    /** Of a tenant: it took, but not from its guaranteed limit. */
+    readonly borrowed: boolean;
+    /** Of the slots that it holds under a concurrent limit, to renew and release; 0n: none. */
+    readonly id: bigint;
     toJSON(): {
         allowed: boolean;
         verdict: Verdict;
@@ -53,6 +60,27 @@ export interface WaitOptions extends ReserveOptions {
     signal?: AbortSignal;
 }
 
+export interface HoldOptions extends WaitOptions {
+    /** A timer renews it for each third of a lease, as long as the process lives and its event loop turns. */
+    renew?: boolean;
+}
+
+/** Slots of a concurrent limit that are held: until release, the end of `using`, or that of the work. */
+export class Hold {
+    private constructor();
+    readonly decision: Decision;
+    /** What renews and releases it elsewhere, too: in another process, of a table. */
+    readonly id: bigint;
+    /** A lease was over before it was renewed or released: others may have had the slots meanwhile. */
+    readonly lost: boolean;
+    /** Held for a whole lease from now on; false: it is not held any more, and nothing is done. */
+    renew(): boolean;
+    /** Ended now; false: it was not held any more. */
+    release(): boolean;
+    [Symbol.dispose](): void;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+
 export interface Times {
     /** Operations. */
     count: number;
@@ -73,15 +101,23 @@ export class Limiter {
     constructor(limit: string, options?: {use?: 'admit' | 'pace'; clock?: Clock});
     /** With all defaults written out. */
     readonly limit: string;
-    take(cost?: number): Decision;
+    take(cost?: Cost): Decision;
     takeSome(costMax: number): Decision;
     takeAt(nowNs: bigint | number, cost?: number): Decision;
     peek(cost?: number): Decision;
-    charge(cost: number): Decision;
-    reserve(cost?: number, options?: ReserveOptions): Decision;
-    settle(decision: Decision, actual: number): void;
+    charge(cost: Cost): Decision;
+    reserve(cost?: Cost, options?: ReserveOptions): Decision;
+    settle(decision: Decision, actual: Cost): void;
     cancel(decision: Decision): void;
-    wait(cost?: number, options?: WaitOptions): Promise<Decision>;
+    wait(cost?: Cost, options?: WaitOptions): Promise<Decision>;
+    /** A slot of a concurrent limit, in the order of the calls; maxMs: 0 does not wait.  Yours to release. */
+    hold(cost?: Cost, options?: HoldOptions): Promise<Hold>;
+    /** The same while the work runs. */
+    hold<T>(work: (hold: Hold) => T, cost?: Cost, options?: HoldOptions): Promise<Awaited<T>>;
+    /** The slots of a decision, or an id, are held for a whole lease from now on; false: they are not held any more. */
+    renew(held: Decision | bigint): boolean;
+    /** They end now; false: they are not held any more. */
+    release(held: Decision | bigint): boolean;
     setLimit(limit: string, options?: {carry?: 'keep' | 'scale' | 'reset'}): void;
     /** Whether setLimit('pause') has stopped its clock. */
     readonly paused: boolean;
@@ -92,7 +128,7 @@ export class Limiter {
     /** The same in times that you know better. */
     doneAt(dueNs: bigint | number, startNs: bigint | number, endNs: bigint | number): void;
     /** Runs the work at its start, and records its end, also when it fails. */
-    operation<T>(work: (decision: Decision) => T, cost?: number, options?: WaitOptions): Promise<Awaited<T>>;
+    operation<T>(work: (decision: Decision) => T, cost?: Cost, options?: WaitOptions): Promise<Awaited<T>>;
     /** What is recorded: response times, from due on, and service times, from start on. */
     latency(): {response: Times; service: Times};
     /** All of it, as recordValueWithCount of HdrHistogram takes it. */
@@ -131,17 +167,51 @@ export interface TableStats {
 /** A state for each key, shared by all processes that open the same path. */
 export class Table {
     constructor(options?: TableOptions);
-    take(limit: string, key: Key, cost?: number): Decision;
+    take(limit: string, key: Key, cost?: Cost): Decision;
     takeAt(limit: string, key: Key, nowNs: bigint | number, cost?: number): Decision;
     peek(limit: string, key: Key, cost?: number): Decision;
-    charge(limit: string, key: Key, cost: number): Decision;
-    reserve(limit: string, key: Key, cost?: number, options?: ReserveOptions): Decision;
-    settle(limit: string, key: Key, decision: Decision, actual: number): void;
+    charge(limit: string, key: Key, cost: Cost): Decision;
+    reserve(limit: string, key: Key, cost?: Cost, options?: ReserveOptions): Decision;
+    settle(limit: string, key: Key, decision: Decision, actual: Cost): void;
     cancel(limit: string, key: Key, decision: Decision): void;
-    wait(limit: string, key: Key, cost?: number, options?: WaitOptions): Promise<Decision>;
+    wait(limit: string, key: Key, cost?: Cost, options?: WaitOptions): Promise<Decision>;
+    hold(limit: string, key: Key, cost?: Cost, options?: HoldOptions): Promise<Hold>;
+    hold<T>(
+        limit: string,
+        key: Key,
+        work: (hold: Hold) => T,
+        cost?: Cost,
+        options?: HoldOptions,
+    ): Promise<Awaited<T>>;
+    renew(limit: string, key: Key, held: Decision | bigint): boolean;
+    release(limit: string, key: Key, held: Decision | bigint): boolean;
+    /** From all of up to 16 different keys, each [limit, key], or from none. */
+    takeAll(asks: [limit: string, key: Key][], cost?: number): Decision[];
     forget(limit: string, key: Key): void;
     stats(): TableStats;
     close(): void;
+}
+
+/** What a tenant's call was told: by its own limits and by its parent's. */
+export interface Taken {
+    readonly allowed: boolean;
+    /** It passed, but not by the tenant's guarantee. */
+    readonly borrowed: boolean;
+    readonly retryMs: number;
+    readonly remaining: number;
+    /** That of the tenant's own limits; refused: that which refuses for longest. */
+    readonly decision: Decision;
+    readonly parts: readonly Decision[];
+}
+
+/** Tenants of one limit: each is guaranteed its own rate ('20/s guaranteed; 80/s'), and borrows what the others leave.
+ *  '*' is everybody else's limit, who only borrow.  Guarantees that are more than the parent's rate in total throw.
+ *  All have a weight ('unlimited weight=1'), '*' too, or none: what is idle is shared by it. */
+export class Tenants {
+    constructor(table: Table, parent: string, tenants: Record<string, string>, options?: {key?: string});
+    take(tenant: string, cost?: number): Taken;
+    settle(taken: Taken, actual: number): void;
+    cancel(taken: Taken): void;
 }
 
 /** RateLimit-Policy, RateLimit and, of a refusal, Retry-After. */

@@ -5,41 +5,19 @@
 const {inspect} = require('node:util');
 const {checkCost, checkKey, checkLimit, checkOptions, checkText, checkWhole, delayNs, oneOf, timeNs} =
     require('./arguments.js');
-const {Decision, checkDecision, headers, place, rawOf} = require('./decision.js');
+const {actualByUnit, checkNumber, costByUnit} = require('./cost.js');
+const {Decision, checkDecision, eachOf, headers, idOf, place, rawOf, sourceOf} = require('./decision.js');
+const {Hold, Line, checkLease, holding} = require('./hold.js');
 const native = require('./native.js');
+const {Refused, onAbort} = require('./refused.js');
+const {Tenants} = require('./tenants.js');
 
 const TIMER_MAX_MS = 2 ** 31 - 1;
 const PLANS_MAX = 1000;
+const AGAIN_MS = 10; // how often a table's file is asked whether another process has given back
 const [TAKE, TAKE_SOME, CHARGE, PEEK, TAKE_AT, RESERVE] = [0, 1, 2, 3, 4, 5]; // as in addon.c
 
 // ---- waiting ----
-
-// Thrown by wait(): what was asked for may not start.
-class Refused extends Error {
-    constructor(decision) {
-        const {verdict, retryMs} = decision;
-        const late = retryMs === Infinity ? 'nothing is due any more: the limiter is paused, or its profile has ended'
-            : `it would pass in ${retryMs} ms`;
-        super(`refused: ${verdict === 'deny' ? late : verdict}`);
-        this.name = 'Refused';
-        this.code = 'ERR_WEIR_REFUSED';
-        this.decision = decision;
-    }
-}
-
-const waiting = new WeakMap(); // by signal: what stops each of its waiters
-
-// One listener a signal, which stops the newest first: a reservation with others behind it is not given back.
-function onAbort(signal, stop) {
-    let stops = waiting.get(signal);
-    if (stops === undefined) {
-        stops = new Set();
-        waiting.set(signal, stops);
-        signal.addEventListener('abort', () => [...stops].reverse().forEach((each) => each()), {once: true});
-    }
-    stops.add(stop);
-    return () => stops.delete(stop);
-}
 
 // Until the start of a reservation.  One timer, which never ends early: Node's may, by a part of a millisecond.
 function untilStart(decision, signal) {
@@ -71,12 +49,24 @@ function giveBack(cancel, decision) {
     }
 }
 
-async function waitFor(reserve, cancel, options) {
-    checkOptions(options, 'maxMs', 'signal');
-    const {maxMs, signal} = options;
+function checkWait(options, ...more) {
+    checkOptions(options, 'maxMs', 'signal', ...more);
+    const {signal} = options;
+    delayNs(options.maxMs);
     if (signal !== undefined && !(signal instanceof AbortSignal))
         throw new TypeError(`expected signal: an AbortSignal, not ${inspect(signal)}`);
     signal?.throwIfAborted();
+}
+
+// What is known of a plan, besides the reset of its decisions.
+function aboutPlan(plan) {
+    const units = native.planUnits(plan);
+    return {plan, units, isMixed: new Set(units).size > 1, leaseMs: Number(native.planLeaseNs(plan)) / 1e6};
+}
+
+async function waitFor(reserve, cancel, options) {
+    checkWait(options);
+    const {maxMs, signal} = options;
     const decision = reserve(maxMs);
     if (!decision.allowed) throw new Refused(decision);
     if (decision.delayNs === 0n) return decision;
@@ -102,6 +92,7 @@ const CLOCKS = ['system', 'coarse', 'ticker', 'manual', 'tsc'];
 class Limiter {
     #handle;
     #pace;
+    #line = new Line(Infinity);
     #paused = false;
     #source;
 
@@ -119,13 +110,22 @@ class Limiter {
     #remember(limit) {
         const handle = this.#handle;
         this.#source = {
-            plan: native.planParse(limit, this.#pace),
+            ...aboutPlan(native.planParse(limit, this.#pace)),
             fullNs: (raw) => native.limiterFullNs(handle, raw),
         };
     }
 
     #call(cost, how, ns) {
-        checkCost(cost);
+        const source = this.#source;
+        const each = costByUnit(source, cost);
+        const at = place();
+        if (each === undefined) native.limiterTake(this.#handle, at, cost, how, ns);
+        else native.limiterTakeEach(this.#handle, at, each, how, ns);
+        return new Decision(at, source, each);
+    }
+
+    // Of a number alone.
+    #callAlike(cost, how, ns) {
         const at = place();
         native.limiterTake(this.#handle, at, cost, how, ns);
         return new Decision(at, this.#source);
@@ -141,15 +141,18 @@ class Limiter {
 
     // As many as are available now, from 1 to this; `charged` says how many.
     takeSome(costMax) {
-        return this.#call(costMax, TAKE_SOME);
+        checkNumber(this.#source, costMax);
+        return this.#callAlike(costMax, TAKE_SOME);
     }
 
     takeAt(nowNs, cost = 1) {
-        return this.#call(cost, TAKE_AT, timeNs(nowNs));
+        checkNumber(this.#source, cost);
+        return this.#callAlike(cost, TAKE_AT, timeNs(nowNs));
     }
 
     peek(cost = 1) {
-        return this.#call(cost, PEEK);
+        checkCost(cost);
+        return this.#callAlike(cost, PEEK);
     }
 
     // Takes in any case; what is missing becomes a debt.
@@ -166,8 +169,10 @@ class Limiter {
     // Corrects a cost, once.
     settle(decision, actual) {
         checkDecision(decision);
-        checkCost(actual);
-        native.limiterSettle(this.#handle, rawOf(decision), actual);
+        const each = eachOf(decision);
+        const numbers = actualByUnit(sourceOf(decision), each, actual);
+        native.limiterSettle(this.#handle, rawOf(decision), numbers, each);
+        this.#line.ring();
     }
 
     cancel(decision) {
@@ -175,9 +180,34 @@ class Limiter {
     }
 
     // Resolves when the work may start; starts are in the order of the calls.
-    wait(cost = 1, options = {}) {
+    async wait(cost = 1, options = {}) {
+        if (this.#source.leaseMs !== 0) {
+            checkWait(options);
+            return this.#line.wait(() => this.take(cost), () => this.peek(0), options);
+        }
         const reserve = (maxMs) => this.reserve(cost, {maxMs});
         return waitFor(reserve, (decision) => this.cancel(decision), options);
+    }
+
+    // The slots of a decision or an id are held for a whole lease from now on, or end now; false: they are not held.
+    renew(held) {
+        return native.limiterHold(this.#handle, idOf(held), true);
+    }
+
+    release(held) {
+        const released = native.limiterHold(this.#handle, idOf(held), false);
+        this.#line.ring();
+        return released;
+    }
+
+    // Slots of a concurrent limit.  With a function: until that has ended; else yours to release, by `using`, say.
+    // renew: a timer renews them as long as the process lives.
+    async hold(...given) {
+        const work = typeof given[0] === 'function' ? given.shift() : undefined;
+        const [cost = 1, {renew = false, ...options} = {}] = given;
+        checkLease(this.#source, this.limit);
+        const decision = await this.wait(cost, options);
+        return holding(new Hold(this, decision, this.#source.leaseMs, renew), work);
     }
 
     setLimit(limit, options = {}) {
@@ -187,6 +217,7 @@ class Limiter {
         native.limiterSetLimit(this.#handle, limit, carry);
         this.#paused = limit === 'pause';
         if (!this.#paused) this.#remember(limit);
+        this.#line.ring();
     }
 
     // Whether setLimit('pause') has stopped its clock.
@@ -220,6 +251,7 @@ class Limiter {
             return await work(decision);
         } finally {
             this.done(decision);
+            if (decision.id !== 0n) this.release(decision);
         }
     }
 
@@ -240,14 +272,22 @@ class Limiter {
     }
 
     close() {
+        this.#line.ring();
         native.limiterClose(this.#handle);
     }
 }
 
 // ---- tables ----
 
+// The same of a string and of its bytes.
+function nameOf(key) {
+    return Buffer.from(key).toString('latin1');
+}
+
 class Table {
+    #againMs;
     #handle;
+    #lines = new Map(); // by key: who waits for a slot
     #sources = new Map(); // by the text of a limit that this table can keep
 
     // path: a file that processes share; without one it is this process' own.  plan: a limit, for slots as large as it
@@ -260,6 +300,7 @@ class Table {
         checkWhole(keys, 1, 'keys');
         checkWhole(mode, 0, 'mode, for example 0o660');
         const full = oneOf(whenFull, ['inherit', 'evict', 'deny', 'allow'], 'whenFull');
+        this.#againMs = path === undefined ? Infinity : AGAIN_MS;
         this.#handle = native.tableOpen(path, keys, plan && native.planParse(plan, 0), mode, full);
     }
 
@@ -271,7 +312,7 @@ class Table {
         const handle = this.#handle;
         const plan = native.planParse(limit, 0);
         native.tableFits(handle, plan);
-        const source = {plan, fullNs: (raw) => native.tableFullNs(handle, raw, plan)};
+        const source = {...aboutPlan(plan), fullNs: (raw) => native.tableFullNs(handle, raw, plan)};
         if (this.#sources.size === PLANS_MAX) this.#sources.clear();
         this.#sources.set(limit, source);
         return source;
@@ -280,7 +321,17 @@ class Table {
     #call(limit, key, cost, how, ns) {
         const source = this.#sourceOf(limit);
         checkKey(key);
-        checkCost(cost);
+        const each = costByUnit(source, cost);
+        const at = place();
+        if (each === undefined) native.tableTake(this.#handle, at, source.plan, key, cost, how, ns);
+        else native.tableTakeEach(this.#handle, at, source.plan, key, each, how, ns);
+        return new Decision(at, source, each);
+    }
+
+    // Of a number alone.
+    #callAlike(limit, key, cost, how, ns) {
+        const source = this.#sourceOf(limit);
+        checkKey(key);
         const at = place();
         native.tableTake(this.#handle, at, source.plan, key, cost, how, ns);
         return new Decision(at, source);
@@ -291,11 +342,13 @@ class Table {
     }
 
     takeAt(limit, key, nowNs, cost = 1) {
-        return this.#call(limit, key, cost, TAKE_AT, timeNs(nowNs));
+        checkNumber(this.#sourceOf(limit), cost);
+        return this.#callAlike(limit, key, cost, TAKE_AT, timeNs(nowNs));
     }
 
     peek(limit, key, cost = 1) {
-        return this.#call(limit, key, cost, PEEK);
+        checkCost(cost);
+        return this.#callAlike(limit, key, cost, PEEK);
     }
 
     charge(limit, key, cost) {
@@ -310,17 +363,79 @@ class Table {
     settle(limit, key, decision, actual) {
         checkKey(key);
         checkDecision(decision);
-        checkCost(actual);
-        native.tableSettle(this.#handle, rawOf(decision), this.#sourceOf(limit).plan, key, actual);
+        const each = eachOf(decision);
+        const {plan} = this.#sourceOf(limit);
+        const numbers = actualByUnit(sourceOf(decision), each, actual);
+        native.tableSettle(this.#handle, rawOf(decision), plan, key, numbers, each);
+        this.#ring(key);
     }
 
     cancel(limit, key, decision) {
         this.settle(limit, key, decision, 0);
     }
 
-    wait(limit, key, cost = 1, options = {}) {
+    // Kept while somebody waits there.
+    async #waitInLine(limit, key, cost, options) {
+        const name = nameOf(key);
+        const line = this.#lines.get(name) ?? new Line(this.#againMs);
+        this.#lines.set(name, line);
+        try {
+            return await line.wait(() => this.take(limit, key, cost), () => this.peek(limit, key, 0), options);
+        } finally {
+            if (line.length === 0) this.#lines.delete(name);
+        }
+    }
+
+    #ring(key) {
+        if (this.#lines.size > 0) this.#lines.get(nameOf(key))?.ring();
+    }
+
+    async wait(limit, key, cost = 1, options = {}) {
+        if (this.#sourceOf(limit).leaseMs !== 0) {
+            checkKey(key);
+            checkWait(options);
+            return this.#waitInLine(limit, key, cost, options);
+        }
         const reserve = (maxMs) => this.reserve(limit, key, cost, {maxMs});
         return waitFor(reserve, (decision) => this.cancel(limit, key, decision), options);
+    }
+
+    // As of a Limiter, for all processes.
+    renew(limit, key, held) {
+        checkKey(key);
+        return native.tableHold(this.#handle, this.#sourceOf(limit).plan, key, idOf(held), true);
+    }
+
+    release(limit, key, held) {
+        checkKey(key);
+        const released = native.tableHold(this.#handle, this.#sourceOf(limit).plan, key, idOf(held), false);
+        this.#ring(key);
+        return released;
+    }
+
+    async hold(limit, key, ...given) {
+        const work = typeof given[0] === 'function' ? given.shift() : undefined;
+        const [cost = 1, {renew = false, ...options} = {}] = given;
+        const source = this.#sourceOf(limit);
+        checkLease(source, limit);
+        const decision = await this.wait(limit, key, cost, options);
+        const of = {
+            renew: (held) => this.renew(limit, key, held),
+            release: (held) => this.release(limit, key, held),
+        };
+        return holding(new Hold(of, decision, source.leaseMs, renew), work);
+    }
+
+    // From all of up to 16 different keys, or from none: asks are [limit, key]; a decision of each.
+    takeAll(asks, cost = 1) {
+        if (!Array.isArray(asks) || asks.length < 1 || asks.length > 16)
+            throw new TypeError(`expected 1 to 16 asks [limit, key], not ${inspect(asks)}`);
+        const sources = asks.map(([limit]) => this.#sourceOf(limit));
+        asks.forEach(([, key]) => checkKey(key));
+        sources.forEach((source) => checkNumber(source, cost));
+        const at = place(asks.length);
+        native.tableTakeAll(this.#handle, at, asks.map(([, key]) => key), sources.map(({plan}) => plan), cost);
+        return sources.map((source, i) => new Decision(at + i, source));
     }
 
     // All permits of the key are back.
@@ -357,7 +472,11 @@ async function* pace(items, limit, options = {}) {
         for await (const item of items) {
             const decision = await startOf(limiter, options);
             if (decision === undefined) return;
-            yield item;
+            try {
+                yield item;
+            } finally {
+                if (decision.id !== 0n) limiter.release(decision);
+            }
             limiter.done(decision);
         }
     } finally {
@@ -366,4 +485,4 @@ async function* pace(items, limit, options = {}) {
 }
 
 const {nowNs, version} = native;
-module.exports = {Limiter, Table, Decision, Refused, headers, pace, nowNs, version};
+module.exports = {Limiter, Table, Tenants, Decision, Hold, Refused, headers, pace, nowNs, version};

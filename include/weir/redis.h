@@ -20,7 +20,8 @@ typedef struct weir_engine_limit weir_engine_limit;
 /* The failure mode: what decides while the engine is unavailable. */
 typedef enum {
     WEIR_AWAY_DEFAULT, /* of a limit: as the engine's options say; of those: LOCAL */
-    WEIR_AWAY_LOCAL,   /* local fallback: each node enforces its share, rate / nodes, burst max(1, burst / nodes) */
+    WEIR_AWAY_LOCAL,   /* local fallback: each node enforces its share, rate / nodes, burst max(1, burst / nodes); of a
+                          text with a concurrent limit as CLOSED */
     WEIR_AWAY_OPEN,    /* fail open: every call is allowed */
     WEIR_AWAY_CLOSED   /* fail closed: every call is refused */
 } weir_away;
@@ -73,6 +74,11 @@ WEIR_API weir_decision weir_engine_charge(weir_engine *, const weir_engine_limit
    the engine did not confirm it, or the decision was refused or settled before. */
 WEIR_API bool weir_engine_settle(weir_engine *, const weir_engine_limit *, weir_key, weir_decision *, uint64_t actual);
 WEIR_API bool weir_engine_forget(weir_engine *, const weir_engine_limit *, weir_key); /* false: not confirmed */
+/* Under a concurrent limit a decision's end is the id of the slots taken, which are held until they are released, or
+   until a lease has passed since they were taken or renewed, by the engine's clock.  false: nothing is held under this
+   id any more, or the engine did not confirm it; a WEIR_ASK_RENEW tells the two apart by its `from`. */
+WEIR_API bool weir_engine_renew(weir_engine *, const weir_engine_limit *, weir_key, uint64_t id);
+WEIR_API bool weir_engine_release(weir_engine *, const weir_engine_limit *, weir_key, uint64_t id);
 
 /* What decided a request; AWAY is the failure mode. */
 typedef enum { WEIR_FROM_ENGINE = 1, WEIR_FROM_LEASE, WEIR_FROM_AWAY } weir_from;
@@ -82,7 +88,9 @@ typedef enum {
     WEIR_ASK_CHARGE,
     WEIR_ASK_SETTLE,
     WEIR_ASK_FORGET,
-    WEIR_ASK_SECRET /* reads what weir_engine_secret returns; limit and key are ignored */
+    WEIR_ASK_SECRET, /* reads what weir_engine_secret returns; limit and key are ignored */
+    WEIR_ASK_RENEW,
+    WEIR_ASK_RELEASE
 } weir_verb;
 typedef struct {
     weir_verb verb;
@@ -91,8 +99,8 @@ typedef struct {
     const uint64_t *cost;   /* one, or one for each limit; NULL: 1 */
     unsigned costs;         /* how many; 0 with NULL */
     const uint64_t *actual; /* to settle: as many as costs */
-    uint64_t taken;         /* to settle: the decision's end */
-    weir_decision decision; /* filled in; to settle or forget: its verdict is ALLOW if that was done */
+    uint64_t taken;         /* to settle, renew or release: the decision's end */
+    weir_decision decision; /* filled in; of these and of forget: its verdict is ALLOW if that was done */
     uint64_t full_ns;       /* filled in: until all permits are back; of a lease: at least until those spent are */
     weir_from from;         /* filled in; of a lease: remaining is what is left in it, and end is 0 */
 } weir_engine_ask;

@@ -43,6 +43,7 @@ extern "C" {
 #endif
 
 #define WEIR_VERSION "0.1.0"
+#define WEIR_VERSION_NUMBER 1000         /* for #if: major * 1000000 + minor * 1000 + patch */
 WEIR_API const char *weir_version(void); /* of the library in use; WEIR_VERSION is the header's */
 #define WEIR_FOREVER UINT64_MAX          /* no bound */
 #define WEIR_LIMITS_MAX 8                /* limits in one plan */
@@ -70,6 +71,12 @@ WEIR_API size_t weir_plan_explain(const weir_plan *plan, char *out, size_t size)
 WEIR_API int weir_plan_limits(const weir_plan *plan);                             /* 1 to WEIR_LIMITS_MAX */
 /* The unit of limit 0, 1 and so on ("requests", "tokens"); false if there is no such limit. */
 WEIR_API bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE]);
+WEIR_API uint64_t weir_plan_lease_ns(const weir_plan *plan); /* of its concurrent limit; 0: it has none */
+/* 0 if what these tenants are guaranteed is within each rate of their parent, in total, and all of them have a weight
+   or none; else the error says the sum, and which of them makes it larger, or differs from the others.  A parent that
+   has a parent needs a guaranteed limit of its own. */
+WEIR_API int weir_plan_check_tenants(const weir_plan *parent, const weir_plan *const tenants[], size_t count,
+                                     weir_error *error);
 
 /* ---- decisions: what a take returns ---- */
 
@@ -90,7 +97,7 @@ typedef struct {        /* 64 bytes; this layout is frozen */
         uint64_t retry_ns; /* DENY: this call would pass after this wait and no sooner, if no other call comes first */
         weir_instant due;  /* ALLOW, of a limit with a schedule: weir_due of the first permit; else 0 */
     };
-    uint64_t end;       /* needed to settle */
+    uint64_t end;       /* needed to settle; under a concurrent limit the id of the slots taken, to renew and release */
     uint64_t remaining; /* further permits available now */
     uint64_t charged;   /* permits taken from the first limit; 0 once settled */
     uint64_t reserved;  /* internal */
@@ -115,14 +122,19 @@ WEIR_API size_t weir_plan_headers(const weir_plan *plan, const weir_decision *de
    take_some  takes as many permits as are available now, from 1 to cost_max; charged says how many.
    take_each  takes cost[i] from limit i, and fills end[i] for settle_each (end may be NULL).  Where weir_set_limit may
               add limits meanwhile, each array needs WEIR_LIMITS_MAX elements.
-   take_wait  sleeps until start; returns DENY at once if that is more than wait_max_ns away.  Threads start in the
-              order of their calls, with the exceptions in weir_limiter(3).
+   take_wait  sleeps until start; returns DENY at once if that is more than wait_max_ns away.  For slots of a concurrent
+              limit it waits in turn, up to wait_max_ns: a release wakes the first in line.  Threads start in the order
+              of their calls, with the exceptions in weir_limiter(3).  take_each_wait: with a cost for each limit.
    reserve    takes permits that become available within delay_max_ns.  It never blocks: you sleep until start.
+              Slots of a concurrent limit can only be had now.  reserve_each: with a cost for each limit.
    charge     takes in any case, for a cost that is known only afterwards.  Missing permits become a debt that delays
               later calls; a limit with debt=N lets at most N be owed, and charged says how many were taken.
    peek       returns what take would return, and takes nothing; of one limit too, for response headers.
    full_ns    returns the time from a decision until its limit has all permits again: the reset of response headers.
    settle     charges or refunds the difference to the actual cost; it works once per decision.
+
+   renew      moves the end of the slots with this id to a lease from now; release ends them now.  false: they are not
+              held any more (the lease was over, or they were released), and nothing is done.  A concurrent limit only.
 
    A cost is in permits, the unit of the limit; 0 takes nothing.  Of several limits each is charged, or none is. */
 
@@ -136,6 +148,8 @@ WEIR_API weir_decision weir_decide_within(const weir_plan *plan, void *state, we
 WEIR_API uint64_t weir_decide_full_ns(const weir_plan *plan, const weir_decision *decision);
 WEIR_API void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, weir_decision *decision,
                                  uint64_t actual);
+WEIR_API bool weir_decide_renew(const weir_plan *plan, void *state, weir_instant now, uint64_t id);
+WEIR_API bool weir_decide_release(const weir_plan *plan, void *state, weir_instant now, uint64_t id);
 
 /* ---- limiters: one state for all threads ---- */
 
@@ -166,7 +180,11 @@ WEIR_API weir_decision weir_take_at(weir_limiter *limiter, weir_instant now, uin
 WEIR_API weir_decision weir_take_some(weir_limiter *limiter, uint64_t cost_max);
 WEIR_API weir_decision weir_take_each(weir_limiter *limiter, const uint64_t cost[], uint64_t end[]);
 WEIR_API weir_decision weir_take_wait(weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
+WEIR_API weir_decision weir_take_each_wait(weir_limiter *limiter, const uint64_t cost[], uint64_t end[],
+                                           uint64_t wait_max_ns);
 WEIR_API weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_max_ns);
+WEIR_API weir_decision weir_reserve_each(weir_limiter *limiter, const uint64_t cost[], uint64_t end[],
+                                         uint64_t delay_max_ns);
 WEIR_API weir_decision weir_charge(weir_limiter *limiter, uint64_t cost);
 WEIR_API weir_decision weir_peek(weir_limiter *limiter, uint64_t cost);
 WEIR_API weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost); /* NEVER: no such limit */
@@ -177,6 +195,8 @@ WEIR_API void weir_settle(weir_limiter *limiter, weir_decision *decision, uint64
 WEIR_API void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint64_t cost[],
                                const uint64_t actual[], const uint64_t end[]);
 WEIR_API void weir_cancel(weir_limiter *limiter, weir_decision *decision);
+WEIR_API bool weir_renew(weir_limiter *limiter, uint64_t id);
+WEIR_API bool weir_release(weir_limiter *limiter, uint64_t id);
 
 /* What is kept of used permits: KEEP the time until they are back, SCALE their number, RESET nothing. */
 typedef enum { WEIR_KEEP, WEIR_SCALE, WEIR_RESET } weir_carry;
@@ -282,10 +302,11 @@ typedef struct { /* begin with WEIR_TABLE_OPTIONS, which sets size; 0 in any oth
     const weir_plan *plan;  /* NULL: 16-byte slots, for gcra only.  Else wide slots, as large as this plan's state */
     uint32_t top;           /* how many of the most refused keys to track; 0 = none */
     uint64_t lock_wait_ns;  /* wide slots in a file: how long to wait for another process's lock; 0 = 50 ms */
+    bool holds_for_others;  /* what this process holds under a concurrent limit stays held when it ends, see renew */
 } weir_table_options;
 /* clang-format off */
 #define WEIR_TABLE_OPTIONS {sizeof(weir_table_options), 0, NULL, WEIR_JOIN_OR_CREATE, WEIR_FULL_INHERIT, \
-                            WEIR_CLOCK_SYSTEM, 0, 0, NULL, 0, 0}
+                            WEIR_CLOCK_SYSTEM, 0, 0, NULL, 0, 0, false}
 /* clang-format on */
 typedef struct weir_table weir_table;
 WEIR_API int weir_table_open(weir_table **owned, const weir_table_options *options, weir_error *error);
@@ -316,8 +337,16 @@ WEIR_API weir_decision weir_table_take_prefetched(weir_table *table, const weir_
                                                   weir_instant now, uint64_t cost);
 WEIR_API weir_decision weir_table_take_each(weir_table *table, const weir_plan *plan, weir_key key,
                                             const uint64_t cost[], uint64_t end[]);
+/* Where a start can be reserved, threads of all processes start in the order of their calls.  For slots of a concurrent
+   limit those of one process do; a release by any process wakes them.  There is no stop: see weir_table(3). */
+WEIR_API weir_decision weir_table_take_wait(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost,
+                                            uint64_t wait_max_ns);
+WEIR_API weir_decision weir_table_take_each_wait(weir_table *table, const weir_plan *plan, weir_key key,
+                                                 const uint64_t cost[], uint64_t end[], uint64_t wait_max_ns);
 WEIR_API weir_decision weir_table_reserve(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost,
                                           uint64_t delay_max_ns);
+WEIR_API weir_decision weir_table_reserve_each(weir_table *table, const weir_plan *plan, weir_key key,
+                                               const uint64_t cost[], uint64_t end[], uint64_t delay_max_ns);
 WEIR_API weir_decision weir_table_charge(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost);
 WEIR_API weir_decision weir_table_peek(weir_table *table, const weir_plan *plan, weir_key key, int limit,
                                        uint64_t cost); /* limit: an index, or -1 for all */
@@ -326,6 +355,9 @@ WEIR_API void weir_table_settle(weir_table *table, const weir_plan *plan, weir_k
                                 uint64_t actual);
 WEIR_API void weir_table_settle_each(weir_table *table, const weir_plan *plan, weir_key key, weir_decision *decision,
                                      const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
+/* On one machine slots in a file are free as soon as the process that took them has ended, or has closed the table. */
+WEIR_API bool weir_table_renew(weir_table *table, const weir_plan *plan, weir_key key, uint64_t id);
+WEIR_API bool weir_table_release(weir_table *table, const weir_plan *plan, weir_key key, uint64_t id);
 WEIR_API void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key); /* all permits are back */
 
 typedef struct {
@@ -336,9 +368,15 @@ typedef struct {
 } weir_ask;
 #define WEIR_ASKS_MAX 16 /* of weir_table_take_all */
 /* batch: independent takes, several times as fast as one by one.  all: different keys, each under its own plan (client
-   and network, say): takes from all of them, or from none and returns false; then some decision is a refusal. */
+   and network, say): takes from all of them, or from none and returns false; then some decision is a refusal.
+   Tenants: ask from the tenant up to the parent.  A limit marked guaranteed, before the last ask, stands for all limits
+   of the asks behind it: where it has room those are charged whatever they have, and else the call borrows. */
 WEIR_API void weir_table_take_batch(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
 WEIR_API bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now);
+static inline bool weir_borrowed(const weir_decision *decision)
+{ /* it took, but not from the guaranteed limit */
+    return (decision->reserved >> 34 & 1) != 0;
+}
 
 typedef struct {        /* from granted on: through this handle, since it was opened */
     uint64_t keys_live; /* keys that have used permits and are not full again */

@@ -77,6 +77,7 @@ static void note_plan(weir_limiter *limiter, const struct plan *plan, const stru
     atom_store(&limiter->clock_ends_ns, earliest);
     atom_store(&limiter->counts_refused, counts);
     atom_store(&limiter->has_schedule, schedule);
+    atom_store(&limiter->holds, (uint64_t)decide_holder(plan_rules(plan)) + 1);
     const bool knows = plan->count == 1 && algorithm_of(&rule[0])->knows != NULL;
     atom_store(&limiter->way, knows ? (uint64_t)WAY_UNREAD : (uint64_t)limiter->clock);
     note_spacing(limiter, plan);
@@ -145,7 +146,7 @@ void limiter_renew(weir_limiter *limiter, uint64_t now_ns)
         const int failed = limiter_change(limiter, plan_inside_const(&limiter->plan), now_ns, WEIR_KEEP, NULL);
         /* Without memory the old clock goes on: it lasts at least twice as long. */
         if (failed != 0) atom_store(&limiter->clock_ends_ns, add_saturating(now_ns, RENEW_AGAIN_NS));
-        else host_event_signal(&limiter->event);
+        else limiter_wake(limiter);
     }
     host_unlock(&limiter->mutex);
 }
@@ -170,7 +171,7 @@ static void pause_limiter(weir_limiter *limiter)
     limiter_close_stock(limiter);
     limiter_open_stock(limiter);
     host_unlock(&limiter->mutex);
-    host_event_signal(&limiter->event);
+    limiter_wake(limiter);
 }
 
 int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, weir_error *error)
@@ -185,7 +186,7 @@ int weir_set_limit(weir_limiter *limiter, const char *limits, weir_carry carry, 
     host_lock(&limiter->mutex);
     failed = limiter_change(limiter, plan_inside_const(&plan), limiter_now_ns(limiter), carry, error);
     host_unlock(&limiter->mutex);
-    if (failed == 0) host_event_signal(&limiter->event);
+    if (failed == 0) limiter_wake(limiter);
     return failed;
 }
 

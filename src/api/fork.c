@@ -10,8 +10,9 @@
         list of watches -> a limiter's mutex -> the queue of a thread -> its cell, or the head of its log
 
    The forking thread does not lock the queues: a thread may hold its own queue and wait for the cell; the child resets
-   them all.  A change has closed the homes, and holds none of them, when it locks the queues, several at a time.  A
-   lease that is opened or closed, and a thread that exits, take the first two one after the other, never both. */
+   them all, and the turns, whose lock comes after all of these.  A change has closed the homes, and holds none of them,
+   when it locks the queues, several at a time.  A lease that is opened or closed, and a thread that exits, take the
+   first two one after the other, never both. */
 #include <stddef.h>
 
 #include "api/limiter.h"
@@ -36,6 +37,7 @@ static void let_go_of_limiter(struct host_fork_watch *watch, bool child)
     if (child) {
         limiter_forget_leases(limiter);
         limiter_forget_waiters(limiter);
+        turns_forget(&limiter->turns);
         host_spin_forget();
     }
     if (limiter->held.log != NULL) log_let_go(&limiter->held);

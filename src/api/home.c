@@ -49,9 +49,10 @@ void home_look(weir_limiter *limiter, void (*look)(const struct cell_content *co
     else limiter_look(limiter, look, context);
 }
 
-void limiter_shift(weir_limiter *limiter, int64_t permits)
+void limiter_shift(weir_limiter *limiter, uint64_t permits, const uint64_t each[], bool back)
 {
-    while (!cell_shift(&limiter->cell, permits) && !word_is_open(limiter) && !log_is_home(limiter)) host_yield();
+    while (!cell_shift(&limiter->cell, permits, each, back) && !word_is_open(limiter) && !log_is_home(limiter))
+        host_yield();
 }
 
 /* ---- memory ---- */

@@ -368,7 +368,10 @@ static bool wait_outside(struct holder *holder, weir_lease *lease, struct wait *
                          weir_decision *decision)
 {
     if (holder->size != 0) lease_renew(holder, lease, now_ns, 0, 0);
-    const bool over = limiter_wait(holder->limiter, wait, decision);
+    bool over;
+    do {
+        over = limiter_wait(holder->limiter, wait, decision);
+    } while (!over && wait->queues);
     if (!over || decision->delay_ns != 0) woken(holder);
     if (over) holder->used += decision->charged;
     return over;
@@ -396,7 +399,7 @@ static bool wait_once(weir_limiter *limiter, weir_lease *lease, struct wait *wai
         *decision = here ? weir_lease_spend(lease, cost) : weir_lease_renew(lease, cost);
         return true;
     }
-    limiter_come_back(limiter, seen, start_ns);
+    limiter_come_back(limiter, &limiter->event, seen, start_ns);
     woken(holder);
     return false;
 }

@@ -4,6 +4,7 @@
        open.c   opening, stopping, closing            take.c   calls: time (host) -> a home (share) -> tally
        change.c another limit, while in use           home.c   where the state is stored
        wait.c   sleeping until a start                queue.c  the waiters, and their order
+       turns.c  waiting for slots, in order           hold.c   slots that are held
        lease.c  permits that threads take in advance  stock.c  permits that are due, for threads that wait
        report.c counters, and when operations were due   fork.c   when the process forks
        latency.c  how long operations took */
@@ -13,6 +14,7 @@
 #include <weir/weir.h>
 
 #include "api/tally.h"
+#include "api/turns.h"
 #include "plan/plan.h"
 #include "host/clock.h"
 #include "host/sleep.h"
@@ -50,7 +52,12 @@ struct waiter {
     struct waiter *before, *after; /* in its queue */
     struct waiter *next;           /* in the list of a change */
     weir_decision decision;        /* verdict 0: its start is gone, and it has to call again */
-    uint64_t cost, end[WEIR_LIMITS_MAX];
+    uint64_t cost;
+    struct turn *turn; /* if it has to call again for want of slots, it is put among those who wait for some: */
+    bool queues;
+    const uint64_t *each; /* as in struct ask */
+    uint64_t *ends;       /* the caller's, if it wants them; NULL: in end */
+    uint64_t end[WEIR_LIMITS_MAX];
     struct undo undo; /* not used by a log */
     bool again;       /* as in struct ask */
 };
@@ -88,6 +95,7 @@ struct home_held {
     lines       tally, queue        one for each thread index
     a line      naps                written by threads that nap
     a line      stock               written by threads that wait for one start after another
+    a line      turns               written by threads that wait for slots
     beyond      event ...           written when something happens, most of it under the mutex */
 struct weir_limiter {
     struct word word; /* one limit of one word; closed if another home has it */
@@ -115,6 +123,8 @@ struct weir_limiter {
     struct queue queue[HOST_SLOTS + 1]; /* by thread, as the tally */
     struct naps naps;
     struct stock stock;
+    _Alignas(SHARE_LINE) struct turns turns;
+    struct atom holds; /* the number of the concurrent limit, and 1 more; 0: there is none */
 
     struct atom has_schedule; /* 1: some limit has, so decisions may be due before their start */
     struct atom latency;      /* the address of a struct latency, 0 until an operation is done */
@@ -188,6 +198,12 @@ static inline bool limiter_paused(const weir_limiter *limiter)
     return atom_load(&limiter->paused_at_ns) != 0;
 }
 
+/* Some call waits for slots: one that comes now is behind it. */
+static inline bool limiter_has_turns(const weir_limiter *limiter)
+{
+    return turns_waiting(&limiter->turns) != 0;
+}
+
 static inline bool limiter_stopped(const weir_limiter *limiter)
 {
     return atom_load(&limiter->stopped) != 0;
@@ -255,7 +271,7 @@ bool home_widen(weir_limiter *limiter, struct home_held *held, uint64_t now_ns);
 int limiter_grow_log(weir_limiter *limiter, const struct log *full, uint64_t now_ns);
 
 /* Moves the schedules, as cell_shift does, if there are any. */
-void limiter_shift(weir_limiter *limiter, int64_t permits);
+void limiter_shift(weir_limiter *limiter, uint64_t permits, const uint64_t each[], bool back);
 
 /* ---- lease.c ---- */
 
@@ -329,22 +345,29 @@ void queue_let_in(weir_limiter *limiter, struct home_held *held, struct waiter *
 
 /* ---- wait.c ---- */
 
-/* Sleeps towards a start, for at least least_ns; returns early if an event happened since `seen`, otherwise not before
+/* Wakes all who wait: something has changed. */
+void limiter_wake(weir_limiter *limiter);
+
+/* Sleeps towards a start, for at least least_ns; returns early if the event happened since `seen`, otherwise not before
    the start. */
-void limiter_sleep(weir_limiter *limiter, uint32_t seen, uint64_t start_ns, uint64_t least_ns);
+void limiter_sleep(weir_limiter *limiter, struct host_event *event, uint32_t seen, uint64_t start_ns,
+                   uint64_t least_ns);
 
 /* Sleeps until a retry makes sense, at least the minimum sleep even if passes_ns is past: by a slower clock the call
    may not pass yet, nor for a short time beside permits in leases, and retrying without a pause would use a whole
    processor. */
-void limiter_come_back(weir_limiter *limiter, uint32_t seen, uint64_t passes_ns);
+void limiter_come_back(weir_limiter *limiter, struct host_event *event, uint32_t seen, uint64_t passes_ns);
 
-/* One waiting call: at most one nap, then a reservation that is kept. */
+/* One waiting call: at most one nap, then a reservation that is kept; or its turn. */
 struct wait {
     uint64_t cost, until_ns; /* WEIR_FOREVER: no end */
-    uint64_t since_ns;       /* when it began to wait */
-    uint64_t late_ns;        /* a thread that wakes later than this has lost its start, ... */
-    weir_instant due;        /* ... which stays due when it was */
-    bool slept, napped, lost;
+    const uint64_t *each;    /* as in struct ask: borrowed; NULL: cost */
+    uint64_t *end;
+    uint64_t since_ns; /* when it began to wait */
+    uint64_t late_ns;  /* a thread that wakes later than this has lost its start, ... */
+    weir_instant due;  /* ... which stays due when it was */
+    struct turn turn;
+    bool slept, napped, lost, queues; /* queues: its turn is among the others */
 };
 
 struct wait limiter_begin_wait(const weir_limiter *limiter, uint64_t cost, uint64_t wait_max_ns);
@@ -355,7 +378,7 @@ bool limiter_naps(const weir_limiter *limiter, const struct wait *wait, uint64_t
 /* Naps: sleeps at least the minimum sleep without a reservation. */
 void limiter_nap(weir_limiter *limiter, struct wait *wait, uint32_t seen);
 
-/* False if it slept and took nothing; the state may have changed, and the caller calls again. */
+/* False if it slept and took nothing; the state may have changed, and the caller calls again: if it queues it must. */
 bool limiter_wait(weir_limiter *limiter, struct wait *wait, weir_decision *decision);
 
 /* ---- report.c ---- */

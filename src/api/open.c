@@ -95,14 +95,14 @@ void weir_stop(weir_limiter *limiter)
     atom_store_release(&limiter->stopped, 1);
     atom_fence_full(); /* a change that does not see the stop opens the word before it is slowed down, see home_open */
     word_slow_down(&limiter->word);
-    host_event_signal(&limiter->event);
+    limiter_wake(limiter);
 }
 
 void weir_manual_set(weir_limiter *limiter, weir_instant now)
 {
     if (limiter->clock != WEIR_CLOCK_MANUAL) return;
     atom_store(&limiter->manual_ns, now.ns);
-    host_event_signal(&limiter->event);
+    limiter_wake(limiter);
 }
 
 weir_instant weir_now(void)

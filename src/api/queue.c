@@ -130,12 +130,26 @@ void queue_unlock_all(weir_limiter *limiter)
 
 /* ---- taking waiters out ---- */
 
-static void take_out(struct home_held *held, const struct waiter *waiter, uint64_t now_ns)
+static uint64_t *ends_of(struct waiter *waiter)
+{
+    return waiter->ends != NULL ? waiter->ends : waiter->end;
+}
+
+/* What it costs, by each limit. */
+static const uint64_t *costs_of(const struct waiter *waiter, uint64_t same[WEIR_LIMITS_MAX])
+{
+    cost_alike(same, WEIR_LIMITS_MAX, waiter->cost);
+    return waiter->each != NULL ? waiter->each : same;
+}
+
+static void take_out(struct home_held *held, struct waiter *waiter, uint64_t now_ns)
 {
     const struct rules rules = {held->content.rule, held->content.count};
     const weir_decision *decision = &waiter->decision;
-    if (held->home == HOME_LOG) log_take_out(&held->log, decision, waiter->cost);
-    else undo_call(rules, held->content.state, now_ns, decision, waiter->cost, waiter->end, &waiter->undo);
+    uint64_t same[WEIR_LIMITS_MAX];
+    const uint64_t *cost = costs_of(waiter, same);
+    if (held->home == HOME_LOG) log_take_out(&held->log, decision, cost[0]);
+    else undo_call(rules, held->content.state, now_ns, decision, cost, ends_of(waiter), &waiter->undo);
 }
 
 struct waiter *queue_take_out(struct home_held *held, struct waiter *last, uint64_t now_ns)
@@ -168,64 +182,74 @@ static uint64_t largest(const struct rule *rule, uint64_t permits)
 
 /* A call that is too large for this limit waits as long as the largest possible one: with that many permits in each of
    its limits. */
-static bool as_largest(struct rules rules, struct ask *ask, uint64_t *each)
+static bool as_largest(struct rules rules, struct ask *ask, const uint64_t cost[], uint64_t *each)
 {
     bool all = true; /* have some that may pass */
     for (int i = 0; i < rules.count; i++) {
-        each[i] = largest(&rules.rule[i], ask->cost);
-        all = all && each[i] != 0;
+        each[i] = largest(&rules.rule[i], cost[i]);
+        all = all && (each[i] != 0 || cost[i] == 0);
     }
     ask->each = each;
     return all;
 }
 
 /* And the rest of its cost is charged. */
-static void charge_the_rest(struct home_held *held, struct ask *ask, weir_decision *decision)
+static void charge_the_rest(struct home_held *held, struct ask *ask, const uint64_t wanted[], weir_decision *decision)
 {
     const struct rules rules = {held->content.rule, held->content.count};
     uint64_t *state = held->content.state;
+    bool alike = true;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        const uint64_t start = tick_at(rule, decision->start.ns), cost = ticks_of(rule, ask->cost);
+        const uint64_t start = tick_at(rule, decision->start.ns), cost = ticks_of(rule, wanted[i]);
         uint64_t more = subtract_to_zero(cost, ticks_of(rule, ask->each[i]));
         ask->end[i] = algorithm_charge(rule, state, start, &more).end;
+        alike = alike && wanted[i] == wanted[0];
         state += state_words(rule, algorithm_of(rule));
     }
     undo_end(rules, held->content.state, ask->undo);
     decision->end = ask->end[decision->limit];
-    decision->charged = ask->cost;
-    decision->reserved &= ~DECISION_EACH;
+    decision->charged = wanted[0];
+    if (alike) decision->reserved &= ~DECISION_EACH;
+    else decision->reserved |= DECISION_EACH;
 }
 
-/* If nothing can be taken ahead, it is taken as of the time when it can be.  Beside leases the waiter calls again. */
+/* If nothing can be taken ahead, it is taken as of the time when it can be.  Beside leases the waiter calls again, and
+   where it waits for slots, too: then it has its place among those who do. */
 static void let_in(weir_limiter *limiter, struct home_held *held, struct waiter *waiter, uint64_t now_ns)
 {
     weir_decision *decision = &waiter->decision;
-    uint64_t each[WEIR_LIMITS_MAX];
+    uint64_t same[WEIR_LIMITS_MAX], each[WEIR_LIMITS_MAX];
+    const uint64_t *cost = costs_of(waiter, same);
     struct ask ask = {.now_ns = now_ns,
                       .wait_max_ns = WEIR_FOREVER,
                       .cost = waiter->cost,
-                      .end = waiter->end,
+                      .each = waiter->each,
+                      .end = ends_of(waiter),
                       .undo = &waiter->undo,
                       .again = waiter->again,
                       .uncounted = true};
     if (held->home == HOME_LOG) {
-        bool in = log_let_in(&held->log, now_ns, waiter->cost, decision);
-        while (!in && home_widen(limiter, held, now_ns)) in = log_let_in(&held->log, now_ns, waiter->cost, decision);
+        bool in = log_let_in(&held->log, now_ns, cost[0], decision);
+        while (!in && home_widen(limiter, held, now_ns)) in = log_let_in(&held->log, now_ns, cost[0], decision);
         if (!in) decision->verdict = 0;
         return;
     }
     struct cell_content *content = &held->content;
     const struct rules rules = {content->rule, content->count};
+    const bool slots = decide_holder(rules) >= 0;
     cell_ask(content, held->out, &ask, decision);
-    if (decision->verdict == WEIR_NEVER && as_largest(rules, &ask, each)) cell_ask(content, held->out, &ask, decision);
-    if (decision->verdict == WEIR_DENY && decision->retry_ns != WEIR_FOREVER && held->out == 0) {
+    const bool large = decision->verdict == WEIR_NEVER && !slots && as_largest(rules, &ask, cost, each);
+    if (large) cell_ask(content, held->out, &ask, decision);
+    if (decision->verdict == WEIR_DENY && decision->retry_ns != WEIR_FOREVER && held->out == 0 && !slots) {
         ask.now_ns = add_saturating(now_ns, decision->retry_ns);
         cell_ask(content, 0, &ask, decision);
         decision->delay_ns = subtract_to_zero(decision->start.ns, now_ns);
     }
     if (decision->verdict != WEIR_ALLOW) decision->verdict = 0;
-    else if (ask.each != NULL) charge_the_rest(held, &ask, decision);
+    else if (large) charge_the_rest(held, &ask, cost, decision);
+    waiter->queues = slots && decision->verdict == 0;
+    if (waiter->queues) turns_join(&limiter->turns, waiter->turn);
 }
 
 void queue_let_in(weir_limiter *limiter, struct home_held *held, struct waiter *first, uint64_t now_ns)

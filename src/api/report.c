@@ -83,7 +83,7 @@ void weir_read_stats(weir_limiter *limiter, weir_stats *stats, size_t size)
 
 void weir_skip(weir_limiter *limiter, uint64_t permits)
 {
-    limiter_shift(limiter, (int64_t)least(permits, INT64_MAX));
+    limiter_shift(limiter, permits, NULL, false);
 }
 
 /* The due times of permits of a decision, from the nth on. */

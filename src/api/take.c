@@ -113,10 +113,25 @@ static bool stands(const weir_limiter *limiter, uint64_t now_ns)
     return now_ns >= atom_load(&limiter->clock_ends_ns) && limiter_paused(limiter);
 }
 
+/* Others wait for slots, and this call is behind them: not even what is free is its own.  It is refused as if each of
+   them had got a slot before it. */
+static __attribute__((noinline)) void ask_behind(weir_limiter *limiter, const struct ask *ask, weir_decision *decision)
+{
+    *decision = (weir_decision){.verdict = WEIR_DENY, .start = {ask->now_ns}, .retry_ns = 1};
+    if (limiter_stopped(limiter)) *decision = stopped(ask->now_ns);
+    else cell_refuse_behind(&limiter->cell, ask, turns_waiting(&limiter->turns), decision);
+}
+
+static bool is_behind(const weir_limiter *limiter, const struct ask *ask)
+{
+    return limiter_has_turns(limiter) && !ask->turn && !ask->charge;
+}
+
 void limiter_ask(weir_limiter *limiter, const struct ask *asked, weir_decision *decision)
 {
     limiter_return_stock(limiter);
     if (stands(limiter, asked->now_ns)) ask_paused(limiter, asked, decision);
+    else if (is_behind(limiter, asked)) ask_behind(limiter, asked, decision);
     else ask_growing(limiter, asked, decision);
 }
 
@@ -124,6 +139,7 @@ enum limiter_asked limiter_ask_once(weir_limiter *limiter, const struct ask *ask
 {
     if (limiter_stopped(limiter)) *decision = stopped(ask->now_ns);
     else if (stands(limiter, ask->now_ns)) ask_paused(limiter, ask, decision);
+    else if (is_behind(limiter, ask)) ask_behind(limiter, ask, decision);
     else return ask_homes_once(limiter, ask, decision);
     return ASKED;
 }
@@ -161,7 +177,7 @@ static __attribute__((noinline)) void begin(weir_limiter *limiter)
 static ATOM_INLINE bool take_from_cell(weir_limiter *limiter, uint64_t now_ns, uint64_t cost, weir_decision *decision)
 {
     const bool usual = cell_is_filled(&limiter->cell) && now_ns < atom_load(&limiter->clock_ends_ns);
-    if (!usual || limiter_stopped(limiter) || limiter_stocked(limiter) ||
+    if (!usual || limiter_stopped(limiter) || limiter_stocked(limiter) || limiter_has_turns(limiter) ||
         !cell_take(&limiter->cell, now_ns, cost, decision))
         return false;
     limiter_count(limiter, decision);
@@ -268,6 +284,13 @@ weir_decision weir_reserve(weir_limiter *limiter, uint64_t cost, uint64_t delay_
     return ask_at_last_reading(limiter, &(struct ask){.wait_max_ns = delay_max_ns, .cost = cost});
 }
 
+weir_decision weir_reserve_each(weir_limiter *limiter, const uint64_t cost[], uint64_t end[], uint64_t delay_max_ns)
+{
+    return ask_and_count(
+        limiter,
+        &(struct ask){.now_ns = limiter_now_ns(limiter), .wait_max_ns = delay_max_ns, .each = cost, .end = end});
+}
+
 weir_decision weir_charge(weir_limiter *limiter, uint64_t cost)
 {
     return ask_and_count(limiter, &(struct ask){.now_ns = limiter_now_ns(limiter), .cost = cost, .charge = true});
@@ -332,6 +355,7 @@ void weir_settle_each(weir_limiter *limiter, weir_decision *decision, const uint
            !cell_settle(&limiter->cell, now_ns, decision, cost, actual, end)) {
         host_yield();
     }
+    turns_wake(&limiter->turns, 0);
     decision->charged = 0;
     decision->reserved |= DECISION_SETTLED;
 }

@@ -2,6 +2,7 @@
    From the name of an algorithm to what it answers, and what is asked of all of them alike. */
 #include "core/algorithm.h"
 
+#include "core/algorithm/concurrent.h"
 #include "core/clock.h"
 #include "core/num.h"
 
@@ -24,6 +25,11 @@ const struct algorithm *algorithm_of(const struct rule *rule)
     return algorithm != NULL ? algorithm : none_algorithm();
 }
 
+uint64_t algorithm_growth(const struct rule *rule, const struct algorithm *algorithm)
+{
+    return algorithm->grows == GROWS_STAMPS ? stamps_words(rule) : concurrent_words(rule);
+}
+
 void algorithm_align(struct rule *rule, uint64_t now_ns, uint64_t unix_ns)
 {
     if (!algorithm_of(rule)->has_epoch) return;
@@ -44,7 +50,7 @@ struct taken algorithm_charge(const struct rule *rule, uint64_t *state, uint64_t
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct balance balance = algorithm->balance(rule, state, now);
     const bool has_debt = algorithm->options & WITH(DEBT) && !algorithm_arrives(rule, algorithm);
-    const uint64_t debt = has_debt ? rule->debt : UINT64_MAX;
+    const uint64_t debt = has_debt ? rule->debt : algorithm->grows == GROWS_SLOTS ? 0 : UINT64_MAX;
     const uint64_t may_owe = debt == UINT64_MAX ? debt : subtract_to_zero(debt, balance.owed);
     *extra = least(*extra, add_saturating(balance.left, may_owe));
     return algorithm->commit(rule, state, (struct offer){now, now}, *extra);

@@ -75,12 +75,16 @@ struct facts {
     uint64_t state_bytes; /* of one subject */
 };
 
+/* How a state goes on behind its words, as long as the rule says: by nothing, a ring of times (stamps.h), or slots that
+   are held (algorithm/concurrent.h). */
+enum grows { GROWS_NOT, GROWS_STAMPS, GROWS_SLOTS };
+
 struct algorithm {
     const char *name; /* as in algorithm=NAME */
     uint32_t options; /* a bit (1 << enum option_kind) for each that it knows; algorithm and shadow go without */
     const char *note; /* a line for explain, or NULL */
     uint8_t words;    /* of state; a single one is the end of the last slot, or 0 (share/word.c relies on it) */
-    bool has_stamps;  /* behind them the state goes on with a ring of times, as long as the rule says (stamps.h) */
+    uint8_t grows;    /* an enum grows */
     bool pays_after;  /* a call of any size passes at once, and the next one waits for it */
     bool has_epoch;   /* where windows begin is counted from rule.offset_ns, which algorithm_align sets */
     bool due_at_end;  /* a slot ends when its last permit is due; else it begins when its first one is */
@@ -244,10 +248,13 @@ static inline uint64_t algorithm_full(const struct rule *rule, const struct algo
     return decision->end > now ? decision->end : now;
 }
 
+/* Words behind those of an algorithm that grows. */
+uint64_t algorithm_growth(const struct rule *rule, const struct algorithm *algorithm);
+
 /* Words of state that this rule needs. */
 static inline uint64_t state_words(const struct rule *rule, const struct algorithm *algorithm)
 {
-    return algorithm->has_stamps ? algorithm->words + stamps_words(rule) : algorithm->words;
+    return algorithm->grows ? algorithm->words + algorithm_growth(rule, algorithm) : algorithm->words;
 }
 
 /* The rows of the table, a file each. */

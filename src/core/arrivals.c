@@ -56,7 +56,7 @@ static inline uint64_t upper_half(uint64_t a, uint64_t b)
 uint64_t arrivals_log(uint64_t u)
 {
     uint64_t zeros = 0, sum = 0;
-    for (; u >> 63 == 0 && zeros < 63; u <<= 1) zeros++;
+    for (; u >> 63 == 0; u <<= 1) zeros++;
     const unsigned row = (unsigned)(u >> 57) % FACTORS;
     const uint64_t near_one = upper_half(u, (uint64_t)near_factor[row] << FACTOR_UP); /* in 2^-63 */
     const uint64_t d = ((UINT64_C(1) << 63) - near_one) << D_UP;                      /* in 2^-70 */

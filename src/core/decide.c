@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "core/algorithm/concurrent.h"
+
 enum { AGREE_TRIES_MAX = 256 };
 
 size_t decide_words_before(struct rules rules, int limit)
@@ -125,6 +127,7 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
         if (algorithm->lateness != NULL) decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
         state += state_words(rule, algorithm);
     }
+    if (rules.count > 1 && decide_holder(rules) >= 0) decision->end = 0; /* nobody's id */
     decision->limit = (uint32_t)left.limit;
     decision->remaining = left.permits;
 }
@@ -135,24 +138,53 @@ void decide(struct rules rules, uint64_t *state, const struct question *question
     decide_inline(rules, state, question, end, decision);
 }
 
-void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
-                   weir_decision *decision)
+int decide_holder(struct rules rules)
 {
+    int holder = rules.count - 1;
+    while (holder >= 0 && rules.rule[holder].algorithm != ALGORITHM_CONCURRENT) holder--;
+    return holder;
+}
+
+void decide_name_slots(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision)
+{
+    const int holder = decide_holder(rules);
+    const uint64_t *slots = state + decide_words_before(rules, holder);
+    decision->end = asked[holder].cost != 0 ? concurrent_last_id(slots) : 0;
+}
+
+static inline void decide_at_any_balance(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[],
+                                         uint64_t end[], bool in_full, weir_decision *decision)
+{
+    const int holder = rules.count > 1 ? decide_holder(rules) : -1;
     struct left left = {UINT64_MAX, 0};
     *decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
+        const uint64_t now = tick_at(rule, now_ns);
         uint64_t charged = ticks_of(rule, cost[i]);
-        const struct taken taken = algorithm_charge(rule, state, tick_at(rule, now_ns), &charged);
+        const struct taken taken = in_full ? algorithm_of(rule)->commit(rule, state, (struct offer){now, now}, charged)
+                                           : algorithm_charge(rule, state, now, &charged);
         if (i == 0) decision->charged = permits_floor(rule, charged);
         if (end != NULL) end[i] = taken.end;
         narrow(&left, i, permits_floor(rule, taken.room));
-        if (left.limit == i) decision->end = taken.end;
+        if (holder < 0 ? left.limit == i : holder == i) decision->end = taken.end;
         state += state_words(rule, algorithm_of(rule));
     }
     decision->remaining = left.permits;
     decision->limit = (uint32_t)left.limit;
-    decision->reserved = rules.rule[0].generation | DECISION_SETTLED;
+    decision->reserved = rules.rule[0].generation | (in_full ? 0 : DECISION_SETTLED);
+}
+
+void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+                   weir_decision *decision)
+{
+    decide_at_any_balance(rules, state, now_ns, cost, end, false, decision);
+}
+
+void decide_owe(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+                weir_decision *decision)
+{
+    decide_at_any_balance(rules, state, now_ns, cost, end, true, decision);
 }
 
 uint64_t decide_passing(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max)
@@ -168,14 +200,22 @@ uint64_t decide_passing(struct rules rules, const uint64_t *state, uint64_t now_
     return least(most(passing, 1), cost_max);
 }
 
-static struct slot decide_slot_of(const struct rule *rule, int limit, const weir_decision *decision, uint64_t cost,
-                                  const uint64_t end[])
+/* The limit that decision.end belongs to. */
+static int decide_end_of(struct rules rules, const weir_decision *decision)
+{
+    const int holder = decide_holder(rules);
+    return holder >= 0 ? holder : (int)decision->limit;
+}
+
+/* A slot of which the end is not known: end is NULL, and it is not that of the decision. */
+static struct slot decide_slot_of(const struct rule *rule, bool guessed, const weir_decision *decision, uint64_t cost,
+                                  const uint64_t *end)
 {
     struct slot slot = {.start = tick_at(rule, decision->start.ns), .cost = ticks_of(rule, cost)};
-    slot.guessed = end == NULL && decision->limit != (uint32_t)limit;
+    slot.guessed = guessed;
     /* Not known: the least it can be, so that rather less is given back. */
     if (slot.guessed) slot.end = add_saturating(slot.start, slot.cost);
-    else slot.end = end != NULL ? end[limit] : decision->end;
+    else slot.end = end != NULL ? *end : decision->end;
     return slot;
 }
 
@@ -183,7 +223,7 @@ static struct slot decide_slot_of(const struct rule *rule, int limit, const weir
    this decision has started and a limit still has a call waiting, this one can only be the last there if the slots say
    so, and a slot whose end is not known says nothing. */
 static bool decide_waited_behind(struct rules rules, const uint64_t *state, uint64_t now_ns,
-                                 const weir_decision *decision, const uint64_t end[])
+                                 const weir_decision *decision, int known_limit, const uint64_t end[])
 {
     bool waited = false, last = true;
     for (int i = 0; i < rules.count; i++) {
@@ -192,11 +232,14 @@ static bool decide_waited_behind(struct rules rules, const uint64_t *state, uint
         const uint64_t now = tick_at(rule, now_ns);
         const bool waits = algorithm->balance(rule, state, now).waits;
         if (rules.count == 1 && !waits) return false;
-        const bool known = end != NULL || decision->limit == (uint32_t)i;
+        const bool known = end != NULL || known_limit == i;
         const uint64_t slot_end = end != NULL ? end[i] : decision->end;
         const bool counts = known || (waits && decision->start.ns <= now_ns);
         waited = waited || waits;
-        if (counts && (!known || algorithm_at(rule, algorithm, state, now).end != slot_end)) last = false;
+        const bool holds = algorithm->grows == GROWS_SLOTS; /* its ids tell only where the ends are not known */
+        const bool is_last = holds ? end != NULL || concurrent_is_last(state, slot_end)
+                                   : algorithm_at(rule, algorithm, state, now).end == slot_end;
+        if (counts && !(known && is_last)) last = false;
         if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
     return waited && !last;
@@ -211,22 +254,61 @@ static bool part_of_reservation(struct rules rules, uint64_t now_ns, const weir_
     return part && now_ns < decision->start.ns;
 }
 
-void decide_settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
-                   const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
+/* What was used beyond a cost is held under the id of its call. */
+static void settle_more_slots(const struct rule *rule, uint64_t *state, uint64_t more_id, uint64_t id)
 {
-    const bool keep = decide_waited_behind(rules, state, now_ns, decision, end) ||
+    if (more_id != 0 && id != 0) concurrent_rename(rule, state, more_id, id);
+}
+
+static inline void settle_limits(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
+                                 const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
+{
+    const int known = decide_end_of(rules, decision);
+    const bool keep = decide_waited_behind(rules, state, now_ns, decision, known, end) ||
                       part_of_reservation(rules, now_ns, decision, actual);
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, now_ns);
+        const bool holds = algorithm->grows == GROWS_SLOTS; /* no start relies on a slot */
+        const uint64_t *ends = end != NULL ? &end[i] : NULL;
         if (actual[i] > cost[i]) {
             uint64_t extra = ticks_of(rule, actual[i] - cost[i]);
-            algorithm_charge(rule, state, now, &extra);
-        } else if (!keep && actual[i] < cost[i] && algorithm->give_back != NULL) {
-            const struct slot slot = decide_slot_of(rule, i, decision, cost[i], end);
+            const struct taken taken = algorithm_charge(rule, state, now, &extra);
+            if (holds) settle_more_slots(rule, state, taken.end, ends != NULL ? *ends : known == i ? decision->end : 0);
+        } else if ((!keep || holds) && actual[i] < cost[i] && algorithm->give_back != NULL) {
+            const struct slot slot = decide_slot_of(rule, end == NULL && known != i, decision, cost[i], ends);
             algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
         }
         if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
+}
+
+/* All but the first limit, whose state is one word. */
+static __attribute__((noinline)) void settle_borrowed(struct rules rules, uint64_t *state, uint64_t now_ns,
+                                                      const weir_decision *decision, const uint64_t cost[],
+                                                      const uint64_t actual[], const uint64_t end[])
+{
+    weir_decision behind = *decision;
+    behind.limit = (uint32_t)subtract_to_zero(behind.limit, 1);
+    settle_limits((struct rules){rules.rule + 1, rules.count - 1}, state + 1, now_ns, &behind, cost + 1, actual + 1,
+                  end != NULL ? end + 1 : NULL);
+}
+
+void decide_settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
+                   const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
+{
+    if (decision->reserved & DECISION_BORROWED) settle_borrowed(rules, state, now_ns, decision, cost, actual, end);
+    else settle_limits(rules, state, now_ns, decision, cost, actual, end);
+}
+
+uint64_t decide_hold(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t id, enum hold hold)
+{
+    for (int i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.rule[i];
+        if (rule->algorithm != ALGORITHM_CONCURRENT) state += state_words(rule, algorithm_of(rule));
+        else if (hold == HOLD_RENEW) return concurrent_renew(rule, state, now_ns, id);
+        else return concurrent_release(rule, state, now_ns, id);
+    }
+    return 0;
 }

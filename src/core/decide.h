@@ -12,6 +12,8 @@ enum { LIST_WORDS_MAX = WEIR_LIMITS_MAX * STATE_WORDS_MAX };
 /* In decision.reserved, above the generation of the rules that it was made under. */
 #define DECISION_SETTLED (UINT64_C(1) << 32)
 #define DECISION_EACH (UINT64_C(1) << 33) /* the costs differ: only settle with each of them */
+#define DECISION_BORROWED                                                                                              \
+    (UINT64_C(1) << 34) /* not charged to the first limit, a guaranteed one; weir_borrowed reads it */
 
 /* How long until it passes, of a decision that may be of any kind. */
 static inline uint64_t decision_retry_ns(const weir_decision *decision)
@@ -51,12 +53,25 @@ void decide(struct rules rules, uint64_t *state, const struct question *question
 void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
                    weir_decision *decision);
 
+/* The same in full, whatever debt= says; the decision can be settled. */
+void decide_owe(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+                weir_decision *decision);
+
 /* How many permits pass now, up to cost_max; 1 when none do, so that asking for it says why. */
 uint64_t decide_passing(struct rules rules, const uint64_t *state, uint64_t now_ns, uint64_t cost_max);
 
 /* Corrects what each limit was charged.  end as decide filled it, or NULL when only decision->end is known. */
 void decide_settle(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
                    const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
+
+/* The limit that holds slots, if one does: of a text at most one.  -1: none. */
+int decide_holder(struct rules rules);
+
+/* What becomes of slots that are held: free a lease from now on, or at once. */
+enum hold { HOLD_RENEW, HOLD_RELEASE };
+
+/* Returns how many slots are held under this id; 0: none any more, and nothing is done. */
+uint64_t decide_hold(struct rules rules, uint64_t *state, uint64_t now_ns, uint64_t id, enum hold hold);
 
 /* Words of state in front of one limit; for limit == count, of the whole state. */
 size_t decide_words_before(struct rules rules, int limit);

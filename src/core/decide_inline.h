@@ -33,21 +33,27 @@ struct asked {
 void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *state, const struct question *question,
                     int longest, weir_decision *decision);
 
+/* [one of the limits is concurrent] The end of a decision is the id of the slots that it took; 0: it took none. */
+void decide_name_slots(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision);
+
 /* What it would say of a grant. */
 void decide_peek(struct rules rules, const struct asked asked[], const uint64_t *state, weir_decision *decision);
 
 static inline void decide_allow(struct rules rules, const struct asked asked[], uint64_t *state, uint64_t now_ns,
-                                uint64_t start_ns, int latest, uint64_t end[], weir_decision *decision)
+                                uint64_t start_ns, int latest, unsigned grows, uint64_t end[], weir_decision *decision)
 {
     const bool waits = start_ns > now_ns;
+    const uint64_t *first = state;
     struct left left = {UINT64_MAX, 0};
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
-        const uint64_t start = waits ? tick_at(rule, start_ns) : asked[i].now;
-        /* When another limit makes the call wait, it is to this one as if it came only then. */
-        const uint64_t at = asked[i].start_ns == start_ns ? asked[i].now : start;
-        const struct taken taken = algorithm->commit(rule, state, (struct offer){at, start}, asked[i].cost);
+        struct offer when = {asked[i].now, asked[i].now};
+        if (waits) when.start = tick_at(rule, start_ns);
+        /* When another limit makes the call wait, it is to this one as if it came only then; but what is held until
+           then is not free now. */
+        if (waits && asked[i].start_ns != start_ns && algorithm->grows != GROWS_SLOTS) when.from = when.start;
+        const struct taken taken = algorithm->commit(rule, state, when, asked[i].cost);
         narrow(&left, i, permits_floor(rule, taken.room));
         /* Of several schedules the slowest is the one that the work can be on. */
         if (algorithm->lateness != NULL) {
@@ -59,6 +65,7 @@ static inline void decide_allow(struct rules rules, const struct asked asked[], 
         if (end != NULL) end[i] = taken.end;
         if (i + 1 < rules.count) state += state_words(rule, algorithm);
     }
+    if (grows & GROWS_SLOTS) decide_name_slots(rules, asked, first, decision);
     decision->limit = (uint32_t)(waits ? latest : left.limit);
     decision->remaining = left.permits;
 }
@@ -86,6 +93,7 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
     const uint64_t now_ns = question->now_ns, *cost = question->cost;
     uint64_t start_ns = 0, retry_ns = 0, differ = 0;
     int latest = 0, refuses = 0;
+    unsigned grows = 0;
     const uint64_t *of_limit = state;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
@@ -97,6 +105,7 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
         retry_ns = most(retry_ns, asked[i].wait_ns);
         start_ns = most(start_ns, asked[i].start_ns);
         if (cost[i] != cost[0]) differ = DECISION_EACH;
+        grows |= algorithm->grows;
         if (i + 1 < rules.count) of_limit += state_words(rule, algorithm);
     }
     const bool allowed = retry_ns == 0;
@@ -109,7 +118,7 @@ static inline void decide_inline(struct rules rules, uint64_t *state, const stru
     decision->reserved = rules.rule[0].generation | (allowed ? differ : 0);
     if (!allowed) decide_refusal(rules, asked, state, question, refuses, decision);
     else if (question->peek) decide_peek(rules, asked, state, decision);
-    else decide_allow(rules, asked, state, now_ns, start_ns, latest, end, decision);
+    else decide_allow(rules, asked, state, now_ns, start_ns, latest, grows, end, decision);
 }
 
 /* The most frequent call: one limit, which has to have `pass`, lets it pass at once.  False: perhaps not, and nothing

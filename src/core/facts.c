@@ -30,7 +30,7 @@ uint64_t facts_at_once(const struct limit *limit, const struct rule *rule)
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     uint64_t state[STATE_WORDS_MAX] = {0};
-    for (uint64_t at = REST_TICKS; at < 3 * REST_TICKS && !algorithm->has_stamps; at += REST_TICKS) {
+    for (uint64_t at = REST_TICKS; at < 3 * REST_TICKS && !algorithm->grows; at += REST_TICKS) {
         algorithm->commit(rule, state, (struct offer){at, at}, ticks_of(rule, 1));
     }
     const uint64_t rested = most(passing_fresh(rule), passing_at(rule, state, 3 * REST_TICKS));

@@ -5,6 +5,7 @@
 
 #include <weir/weir.h>
 
+#include "core/algorithms.h"
 #include "core/rule.h"
 
 /* In the order of the canonical text; the rows are in plan/option.c. */
@@ -28,17 +29,19 @@ enum option_kind {
     OPTION_SEED,
     OPTION_COUNT_REFUSED,
     OPTION_SHADOW,
-    OPTION_HOLD,
+    OPTION_LEASE,
+    OPTION_GUARANTEED,
+    OPTION_WEIGHT,
     OPTIONS,
     OPTION_RATE = OPTIONS /* what stands before the options */
 };
 
 #define WITH(option) (UINT32_C(1) << (OPTION_##option))
 
-/* digits / 10^places, exact. */
+/* digits / 10^places, exact; as long where 64 bits are aligned to 32. */
 struct decimal {
     uint64_t digits;
-    uint32_t places;
+    uint32_t places, : 32;
 };
 
 /* A limit whose rate changes with time is a list of these, the rate at the end of each; see profile.h. */
@@ -65,19 +68,20 @@ struct limit {
     uint64_t burst;        /* permits or ns, see burst_kind */
     struct decimal factor; /* catchup of hybrid and timeline, cold of warmup */
     struct decimal strictness;
-    uint64_t time_ns; /* warmup of warmup, gap of sliding-log, block of fixed-window */
+    uint64_t time_ns; /* warmup of warmup, gap of sliding-log, block of fixed-window, lease of concurrent */
     union {
-        uint64_t delay; /* leaky: permits */
-        uint64_t seed;  /* hybrid: of its arrivals */
+        uint64_t delay;  /* leaky: permits */
+        uint64_t seed;   /* hybrid: of its arrivals */
+        uint64_t weight; /* gcra, unlimited: of a tenant, see tenants.h; 0: none */
     };
     uint64_t debt;      /* permits */
     uint8_t algorithm;  /* an enum algorithm_name */
     uint8_t burst_kind; /* an enum amount_kind */
     uint8_t pay, align, edge, start, arrivals;
     uint8_t phases; /* 0: no profile; else count and period_ns are its highest rate, and see limit_phases */
-    bool nodelay, count_refused, shadow, has_time, has_strictness, has_debt;
+    bool nodelay, count_refused, shadow, guaranteed, has_time, has_strictness, has_debt;
     union {
-        bool has_delay, has_seed;
+        bool has_delay, has_seed, has_weight;
     };
     char unit[WEIR_UNIT_SIZE];
 };
@@ -111,6 +115,21 @@ static inline struct limit_problem limit_wrong(enum option_kind option, const ch
 static inline struct limit_problem limit_out_of_range(enum option_kind option)
 {
     return limit_wrong(option, "");
+}
+
+enum { WEIGHT_MAX = 1000 };
+
+/* Of the algorithms that know one. */
+static inline struct limit_problem limit_check_weight(const struct limit *limit)
+{
+    const bool fits = !limit->has_weight || (limit->weight != 0 && limit->weight <= WEIGHT_MAX);
+    return fits ? limit_fine() : limit_out_of_range(OPTION_WEIGHT);
+}
+
+static inline uint64_t limit_weight(const struct limit *limit)
+{
+    const bool knows = limit->algorithm == ALGORITHM_GCRA || limit->algorithm == ALGORITHM_UNLIMITED;
+    return knows && limit->has_weight ? limit->weight : 0;
 }
 
 /* Fills what was not said, and the rule, its clock set to tick 1 at 0 ns. */

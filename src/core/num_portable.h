@@ -19,16 +19,17 @@ static inline struct halves halves_multiply(uint64_t a, uint64_t b)
     return (struct halves){(a >> 32) * (b >> 32) + (cross >> 32) + (other >> 32), (other << 32) | (low & mask)};
 }
 
+/* shift below 128, here and in the next */
 static inline struct halves halves_shift_left(uint64_t a, unsigned shift)
 {
     if (shift == 0) return (struct halves){0, a};
     if (shift < 64) return (struct halves){a >> (64 - shift), a << shift};
-    return (struct halves){shift < 128 ? a << (shift - 64) : 0, 0};
+    return (struct halves){a << (shift - 64), 0};
 }
 
 static inline uint64_t halves_shift_right(struct halves value, unsigned shift)
 {
-    if (shift >= 64) return shift < 128 ? value.high >> (shift - 64) : 0;
+    if (shift >= 64) return value.high >> (shift - 64);
     if (value.high >> shift != 0) return UINT64_MAX;
     return shift == 0 ? value.low : (value.high << (64 - shift)) | (value.low >> shift);
 }
@@ -111,10 +112,9 @@ static inline struct halves portable_num128_divide(struct halves top, struct hal
     struct halves quotient = {0, 0}, rest = {0, 0};
     for (int bit = 127; bit >= 0; bit--) {
         const uint64_t next = bit >= 64 ? top.high >> (bit - 64) : top.low >> bit;
-        const bool carried = rest.high >> 63 != 0;
-        rest = portable_num128_shift_left(rest, 1);
+        rest = portable_num128_shift_left(rest, 1); /* no bit is lost: it is at most the upper bits of top */
         rest.low |= next & 1;
-        const bool fits = carried || !portable_num128_less(rest, divisor);
+        const bool fits = !portable_num128_less(rest, divisor);
         if (fits) rest = portable_num128_subtract(rest, divisor);
         quotient = portable_num128_shift_left(quotient, 1);
         quotient.low |= fits;

@@ -239,7 +239,7 @@ double profile_rate(const struct profile *profile, uint64_t elapsed_ns)
 {
     const struct profile_phase *here = phase_at(profile, elapsed_ns);
     const uint64_t x = elapsed_ns - here->begins_ns;
-    if (x >= here->lasts_ns && here == &profile->phase[profile->count - 1]) return 0;
+    if (x >= here->lasts_ns) return 0; /* so late only the last phase can be */
     const double part = here->from == here->to ? 0 : (double)x / (double)here->lasts_ns;
     const double permits = (double)here->from + ((double)here->to - (double)here->from) * part;
     return permits / (double)profile->period_ns * PROFILE_SECOND_NS;

@@ -24,7 +24,8 @@ enum rule_flag {
     RULE_A = 8,              /* three for each algorithm to name */
     RULE_B = 16,
     RULE_C = 32,
-    RULE_ARRIVALS = 64 /* hybrid: permits move the position by gaps of their own, see arrivals.h */
+    RULE_GUARANTEED = 128, /* gcra: a tenant is owed so much, see tenants.h */
+    RULE_ARRIVALS = 64     /* hybrid: permits move the position by gaps of their own, see arrivals.h */
 };
 
 struct rule {

@@ -33,7 +33,8 @@ static inline uint64_t slot_interval(const struct limit *limit, const struct rul
 {
     uint64_t permits = 0, period_ns = 0;
     const bool fits = rule->algorithm == ALGORITHM_GCRA && rule->flags & RULE_STARTS_FULL;
-    if (!fits || !limit_rate(limit, &permits, &period_ns)) return 0;
+    if (!fits) return 0;
+    limit_rate(limit, &permits, &period_ns); /* what was compiled has one */
     const uint64_t interval = shift_divide_ceil(period_ns, SLOT_UNIT_MAX, permits);
     return interval == UINT64_MAX ? 0 : interval;
 }

@@ -44,7 +44,7 @@ uint64_t stamps_get(const struct rule *rule, const uint64_t *state, uint64_t bac
 
 void stamps_append(const struct rule *rule, uint64_t *state, uint64_t ns);
 
-/* Takes out `count` entries behind the `newer` newest. */
+/* Takes out `count` entries behind the `newer` newest; so many are kept. */
 void stamps_remove(const struct rule *rule, uint64_t *state, uint64_t newer, uint64_t count);
 
 /* So many slots as the ring has them, from the one that is written next. */

@@ -12,13 +12,14 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 
-void undo_begin(struct rules rules, const uint64_t *state, uint64_t cost, struct undo *undo)
+void undo_begin(struct rules rules, const uint64_t *state, const uint64_t cost[], struct undo *undo)
 {
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         memcpy(undo->before[i], state, algorithm->words * sizeof *state);
-        if (algorithm->has_stamps) stamps_save(rule, state, least(cost, UNDO_PERMITS_MAX), undo->saved[i]);
+        if (algorithm->grows == GROWS_STAMPS)
+            stamps_save(rule, state, least(cost[i], UNDO_PERMITS_MAX), undo->saved[i]);
         state += state_words(rule, algorithm);
     }
 }
@@ -37,21 +38,21 @@ static bool undo_limit(const struct rule *rule, uint64_t *state, uint64_t cost, 
 {
     const struct algorithm *algorithm = algorithm_of(rule);
     const size_t size = algorithm->words * sizeof *state;
-    if (algorithm->has_stamps && cost > UNDO_PERMITS_MAX) return false;
+    if (algorithm->grows == GROWS_SLOTS || (algorithm->grows && cost > UNDO_PERMITS_MAX)) return false;
     if (memcmp(state, undo->after[limit], size) != 0) return false;
     memcpy(state, undo->before[limit], size);
-    if (algorithm->has_stamps) stamps_put_back(rule, state, cost, undo->saved[limit]);
+    if (algorithm->grows) stamps_put_back(rule, state, cost, undo->saved[limit]);
     return true;
 }
 
-void undo_call(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, uint64_t cost,
-               const uint64_t end[], const struct undo *undo)
+void undo_call(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
+               const uint64_t cost[], const uint64_t end[], const struct undo *undo)
 {
     const uint64_t nothing = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
-        if (!undo_limit(rule, state, cost, undo, i)) {
-            decide_settle((struct rules){rule, 1}, state, now_ns, decision, &cost, &nothing, &end[i]);
+        if (!undo_limit(rule, state, cost[i], undo, i)) {
+            decide_settle((struct rules){rule, 1}, state, now_ns, decision, &cost[i], &nothing, &end[i]);
         }
         state += state_words(rule, algorithm_of(rule));
     }

@@ -15,13 +15,13 @@ struct undo {
     uint64_t saved[WEIR_LIMITS_MAX][UNDO_PERMITS_MAX];
 };
 
-/* Around a decision about a call of this cost at most. */
-void undo_begin(struct rules rules, const uint64_t *state, uint64_t cost, struct undo *undo);
+/* Around a decision about a call of these costs at most, one for each limit. */
+void undo_begin(struct rules rules, const uint64_t *state, const uint64_t cost[], struct undo *undo);
 void undo_end(struct rules rules, const uint64_t *state, struct undo *undo);
 
-/* Takes out a call that costs so much and whose slots end there.  Of what others rely on, or where something has
-   changed since, nothing is given back but what settling gives. */
-void undo_call(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision, uint64_t cost,
-               const uint64_t end[], const struct undo *undo);
+/* Takes out a call that costs so much of each limit and whose slots end there.  Of what others rely on, or where
+   something has changed since, nothing is given back but what settling gives. */
+void undo_call(struct rules rules, uint64_t *state, uint64_t now_ns, const weir_decision *decision,
+               const uint64_t cost[], const uint64_t end[], const struct undo *undo);
 
 #endif

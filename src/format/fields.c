@@ -183,6 +183,7 @@ static bool read_string(struct reader *reader, struct slice *string)
 
 /* ---- JSON: other values ---- */
 
+static const char units[] = "expected a whole number of each unit, as in {\"tokens\": 812}";
 static const char whole[] = "expected a whole number from 0 to 18446744073709551615, without zeros in front";
 
 static bool is_digit(char c)
@@ -220,6 +221,46 @@ static bool read_numbers(struct reader *reader, struct field *field)
     return true;
 }
 
+/* One of an object of numbers, to the room: tokens=812. */
+static bool read_unit(struct reader *reader, struct field *field)
+{
+    const char *start = reader->at;
+    struct slice unit;
+    if (!is_next(reader, '"') || !read_string(reader, &unit)) return expected(reader, units);
+    if (unit.size == 0 || slice_has(unit, '=') || slice_has(unit, ',')) return wrong_at(reader, start, units);
+    skip_blanks(reader);
+    if (!is_next(reader, ':')) return expected(reader, units);
+    reader->at++;
+    skip_blanks(reader);
+    start = reader->at;
+    if (!read_number(reader, field)) return false;
+    bytes_byte(reader->room, '=');
+    bytes_add(reader->room, slice_between(start, reader->at));
+    return true;
+}
+
+/* At the brace. */
+static bool read_units(struct reader *reader, struct field *field)
+{
+    const size_t before = reader->room->size;
+    field->kind = FIELD_UNITS;
+    reader->at++;
+    skip_blanks(reader);
+    while (!is_next(reader, '}')) {
+        if (field->numbers != 0) {
+            if (!is_next(reader, ',')) return expected(reader, units);
+            bytes_byte(reader->room, ',');
+            reader->at++;
+            skip_blanks(reader);
+        }
+        if (!read_unit(reader, field)) return false;
+        skip_blanks(reader);
+    }
+    reader->at++;
+    field->value = written_since(reader, before);
+    return true;
+}
+
 static bool read_word(struct reader *reader, struct field *field)
 {
     static const struct {
@@ -236,7 +277,6 @@ static bool read_word(struct reader *reader, struct field *field)
         reader->at += word.size;
         return true;
     }
-    if (is_next(reader, '{')) return expected(reader, "expected no object in this object, as in {\"key\": \"acme\"}");
     if (is_next(reader, '-')) return expected(reader, whole);
     return expected(reader, "expected \"text\", a whole number, [numbers], true, false or null");
 }
@@ -273,6 +313,7 @@ static bool read_member(struct reader *reader)
     if (!is_next(reader, ':')) return expected(reader, "expected a : after the name, as in {\"key\": \"acme\"}");
     reader->at++;
     skip_blanks(reader);
+    if (is_next(reader, '{')) return read_units(reader, field);
     return is_next(reader, '"') ? read_string(reader, &field->value) : read_plain(reader, field);
 }
 

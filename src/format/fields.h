@@ -9,10 +9,10 @@
 
 enum { FIELDS_MAX = 32, FIELDS_NUMBERS_MAX = 8 };
 
-enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL, FIELD_NUMBERS, FIELD_NULL };
+enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL, FIELD_NUMBERS, FIELD_UNITS, FIELD_NULL };
 
 struct field {
-    struct slice name, value;            /* decoded; of all but FIELD_TEXT as it was sent */
+    struct slice name, value;            /* decoded; of FIELD_UNITS "tokens=812,requests=2"; of others as it was sent */
     enum field_kind kind;                /* of a form: always FIELD_TEXT */
     uint64_t number[FIELDS_NUMBERS_MAX]; /* FIELD_NUMBER: one; whole numbers only; FIELD_BOOL: one, 0 or 1 */
     unsigned numbers;

@@ -4,6 +4,7 @@
 #define WEIR_HOST_CLOCK_H
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -21,7 +22,7 @@ uint64_t host_unix_ns(void);
    sleeping threads are.  Where a sleep takes longer than the period, the thread is awake for at most half of the
    time. */
 struct host_ticker {
-    _Atomic uint64_t now_ns;
+    alignas(8) _Atomic uint64_t now_ns;
     uint64_t forks; /* forks of the process when the thread was made */
     const _Atomic uint64_t *forks_now;
     uint64_t period_ns;

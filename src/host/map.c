@@ -9,7 +9,7 @@
    size of the file says that it is there, only parts within the size are mapped, and a file is never truncated except
    to undo an allocation that failed.  What remains is a file that another process truncates; see map.h.
 
-   Locks are those of open file descriptions (F_OFD_SETLKW) where the system has them: they are released when the last
+   Locks are those of open file descriptions (F_OFD_SETLK) where the system has them: they are released when the last
    process with the description exits, do not depend on the thread that asks, and survive when the same file is opened
    and closed again.
 
@@ -32,6 +32,9 @@
 
 #ifdef __linux__
 #include <sys/random.h>
+enum { LOCKS_BY_PROCESS = 0, SET_LOCK = F_OFD_SETLK, GET_LOCK = F_OFD_GETLK };
+#else
+enum { LOCKS_BY_PROCESS = 1, SET_LOCK = F_SETLK, GET_LOCK = F_GETLK };
 #endif
 
 enum {
@@ -54,6 +57,8 @@ enum {
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
+/* The last place that an off_t can say. */
+#define FILE_MAX (sizeof(off_t) < sizeof(uint64_t) ? (uint64_t)INT32_MAX : (uint64_t)INT64_MAX)
 #define SAFELY (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
 /* ---- checking files ---- */
@@ -149,7 +154,7 @@ static int join_or_create(const char *path, unsigned mode, int *fd, bool *create
 int host_region_open(struct host_region *region, const char *path, enum host_open how, unsigned mode, bool *created)
 {
     int fd = -1, failed = 0;
-    *region = (struct host_region){.fd = -1};
+    *region = (struct host_region){.fd = -1, .by_process = LOCKS_BY_PROCESS};
     *created = how == HOST_CREATE;
     if (how == HOST_JOIN) failed = map_join(path, mode, &fd);
     else if (how == HOST_CREATE) failed = create(path, mode, &fd);
@@ -216,12 +221,6 @@ static int open_second(int fd, int *second)
     return open_again(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, second);
 }
 
-static int lock_byte(const struct host_region *region, short type, uint64_t byte)
-{
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(region->fd, region->by_process ? F_SETLK : F_OFD_SETLK, &lock);
-}
-
 static int allocate_some(int fd, uint64_t from, uint64_t to)
 {
     const int failed = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
@@ -260,12 +259,6 @@ static int open_second(int fd, int *second)
     return *second < 0 ? errno : 0;
 }
 
-static int lock_byte(const struct host_region *region, short type, uint64_t byte)
-{
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
-    return fcntl(region->fd, F_SETLK, &lock);
-}
-
 static int allocate_some(int fd, uint64_t from, uint64_t to)
 {
     return write_zeros(fd, from, to);
@@ -286,6 +279,12 @@ static ssize_t random_some(uint8_t *bytes, size_t size)
 }
 #endif
 
+static int lock_byte(const struct host_region *region, short type, uint64_t byte)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
+    return fcntl(region->fd, region->by_process ? F_SETLK : SET_LOCK, &lock);
+}
+
 int host_region_anonymous(struct host_region *region, uint64_t size, bool alone)
 {
     *region = (struct host_region){.fd = -1, .size = size};
@@ -301,7 +300,7 @@ int host_region_reopen(struct host_region *region)
     int second = -1;
     if (region->fd < 0) return 0;
     const int failed = open_second(region->fd, &second);
-    region->by_process = failed != 0;
+    region->by_process = LOCKS_BY_PROCESS || failed != 0;
     if (failed != 0) return failed;
     close(region->fd);
     region->fd = second;
@@ -327,6 +326,13 @@ int host_region_lock(const struct host_region *region, uint64_t byte, uint64_t w
         if (nap_ns < NAP_LAST_NS) nap_ns *= 2;
     }
     return 0;
+}
+
+bool host_region_is_locked(const struct host_region *region, uint64_t byte)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)byte, .l_len = 1};
+    const int command = region->by_process ? F_GETLK : GET_LOCK;
+    return region->fd < 0 || fcntl(region->fd, command, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 void host_region_unlock(const struct host_region *region, uint64_t byte)
@@ -376,7 +382,7 @@ int host_region_grow_some(struct host_region *region, uint64_t size, uint64_t st
         region->size = size > region->size ? size : region->size;
         return 0;
     }
-    if (size > INT64_MAX) return EFBIG;
+    if (size > FILE_MAX) return EFBIG;
     int failed = measure(region->fd, &region->size);
     if (failed != 0 || size <= region->size) return failed;
     if (size - region->size > map_bytes_left(region->fd)) return ENOSPC;
@@ -434,18 +440,23 @@ static uint64_t within_page(uint64_t place)
     return place % (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Memory keeps the open file that it is mapped from, and a child of fork has the memory: by a file of its own, which is
+   closed at once, it keeps no locks of its parent, which could not be had while the child lives. */
 static int map_file(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
     uint64_t all = 0;
+    int alone = -1;
     const int failed = measure(region->fd, &all);
     if (failed != 0) return failed;
     if (offset > all || size > all - offset) return ENXIO;
     const uint64_t before = within_page(offset);
+    if (region->by_process || open_second(region->fd, &alone) != 0) alone = region->fd;
     uint8_t *mapped =
-        mmap(NULL, (size_t)(size + before), PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, (off_t)(offset - before));
-    if (mapped == MAP_FAILED) return errno;
+        mmap(NULL, (size_t)(size + before), PROT_READ | PROT_WRITE, MAP_SHARED, alone, (off_t)(offset - before));
+    const int number = errno;
+    if (alone != region->fd) close(alone);
     *memory = mapped + before;
-    return 0;
+    return mapped == MAP_FAILED ? number : 0;
 }
 
 /* Memory of this process alone, beyond what the processor's caches hold the page tables of, has huge pages: a random
@@ -462,9 +473,8 @@ static int map_alone(uint64_t size, void **memory)
 
 int host_region_map(const struct host_region *region, uint64_t offset, uint64_t size, void **memory)
 {
-    int failed = 0;
     if (size > SIZE_MAX / 2) return ENOMEM;
-    failed = region->fd >= 0 ? map_file(region, offset, size, memory) : map_alone(size, memory);
+    const int failed = region->fd >= 0 ? map_file(region, offset, size, memory) : map_alone(size, memory);
     if (failed != 0) *memory = NULL;
     return failed;
 }

@@ -92,6 +92,9 @@ void host_region_close(struct host_region *region);
 int host_region_lock(const struct host_region *region, uint64_t byte, uint64_t wait_ns);
 void host_region_unlock(const struct host_region *region, uint64_t byte);
 
+/* True if another open description has this byte locked, or it cannot be known. */
+bool host_region_is_locked(const struct host_region *region, uint64_t byte);
+
 /* The text for an errno value, for messages; never NULL. */
 const char *host_error_text(int number);
 

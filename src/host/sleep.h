@@ -23,6 +23,13 @@ void host_event_signal(struct host_event *event);
 /* Returns when the event's count differs from `seen`, at the deadline (CLOCK_MONOTONIC), or spuriously. */
 void host_event_wait(struct host_event *event, uint32_t seen, uint64_t deadline_ns);
 
+/* The same between processes, of an event in memory that they share: an odd count says that somebody waits, so that a
+   signal mostly asks nothing of the system.  `seen` says that this caller is going to wait; what it waits for has to be
+   looked at afterwards.  A waiter that is killed costs the next signal a system call. */
+uint32_t host_shared_seen(struct host_event *event);
+void host_shared_signal(struct host_event *event);
+void host_shared_wait(struct host_event *event, uint32_t seen, uint64_t deadline_ns);
+
 void host_sleep_until(uint64_t deadline_ns);
 
 /* Asks for permission to spin: false if threads_max threads of the process spin already; true, until host_spin_end. */

@@ -52,8 +52,8 @@ struct host_tsc_pair {
 };
 
 struct host_tsc_line {
-    _Atomic uint64_t tsc, ns, floor_ns, multiplier;
-    _Atomic uint64_t check; /* counts in HOST_TSC_CHECK_NS */
+    alignas(8) _Atomic uint64_t tsc, ns, floor_ns, multiplier;
+    alignas(8) _Atomic uint64_t check; /* counts in HOST_TSC_CHECK_NS */
 };
 
 /* Zeroed = nothing known.
@@ -67,12 +67,12 @@ struct host_tsc {
     alignas(64) _Atomic uint64_t number; /* 0: there is no line */
     struct host_tsc_line line;
 
-    alignas(64) _Atomic uint64_t lock; /* 0, or 1 + the forks before the process that holds it */
-    _Atomic uint64_t again_ns;         /* no check before that; UINT64_MAX: never again */
-    bool met;                          /* the base is set */
-    uint64_t numbers;                  /* the last even one */
-    uint64_t multiplier;               /* of the first line */
-    struct host_tsc_pair base, middle; /* the rate is measured since base; middle is the next base */
+    alignas(64) _Atomic uint64_t lock;    /* 0, or 1 + the forks before the process that holds it */
+    alignas(8) _Atomic uint64_t again_ns; /* no check before that; UINT64_MAX: never again */
+    bool met;                             /* the base is set */
+    uint64_t numbers;                     /* the last even one */
+    uint64_t multiplier;                  /* of the first line */
+    struct host_tsc_pair base, middle;    /* the rate is measured since base; middle is the next base */
 };
 
 enum host_tsc_age { HOST_TSC_FRESH, HOST_TSC_DUE, HOST_TSC_NONE };

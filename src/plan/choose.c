@@ -69,6 +69,10 @@ static bool choose_algorithm(struct reader *reader)
             reader->value[OPTION_ALGORITHM] = reader->column[i];
         }
     }
+    if (limit->algorithm == ALGORITHM_CONCURRENT && reader->brought == 0) {
+        return reader_fail(reader, reader->value[OPTION_ALGORITHM],
+                           "how many at once has no period; write 20 concurrent lease=30s");
+    }
     if (limit->algorithm == 0) limit->algorithm = reader->use == WEIR_PACE ? ALGORITHM_HYBRID : ALGORITHM_GCRA;
     if (reader->brought != 0 && limit->algorithm != reader->brought) {
         return reader_fail_at_word(reader, reader->value[OPTION_ALGORITHM], WEIR_EINVAL,

@@ -10,6 +10,7 @@
 #include "plan/option.h"
 #include "plan/text.h"
 
+enum { LEASE_PARTS = 3 }; /* at a third of it a lease is renewed */
 enum { LABEL_WIDTH = 16 };
 
 static const char *period_word(uint64_t ns)
@@ -335,6 +336,42 @@ static void explain_full(struct writer *writer, const struct facts *facts)
     write_text(writer, " after the last call\n");
 }
 
+static void explain_guaranteed(struct writer *writer)
+{
+    label(writer, "guaranteed");
+    write_text(writer, "to a tenant, whatever others do: its parent is charged for it even into debt\n");
+    label(writer, "above it");
+    write_text(writer, "it borrows what its parent has idle, up to its other limits\n");
+}
+
+static void explain_weight(struct writer *writer, uint64_t weight)
+{
+    label(writer, "weight");
+    write_grouped(writer, weight);
+    write_text(writer, ": so many shares of what its parent has idle, among the tenants that want it\n");
+}
+
+static void explain_at_once(struct writer *writer, const struct limit *limit)
+{
+    label(writer, "at once");
+    write_text(writer, "at most ");
+    write_grouped(writer, limit->count.digits);
+    write_text(writer, " at any time, however fast they come and go\n");
+}
+
+static void explain_concurrent(struct writer *writer, const struct limit *limit)
+{
+    explain_at_once(writer, limit);
+    label(writer, "if one dies");
+    write_text(writer, "its slot is free ");
+    write_duration(writer, limit->time_ns);
+    write_text(writer, " after it was taken or last renewed; renew every ");
+    write_duration(writer, limit->time_ns / LEASE_PARTS);
+    write_text(writer, "\n");
+    label(writer, "if refused");
+    write_text(writer, "retry says when the next lease ends; a release comes sooner, a renewal later\n");
+}
+
 static void explain_limit(struct writer *writer, const struct limit *limit, const struct rule *rule,
                           const struct plan_memory *memory, uint64_t window_ns)
 {
@@ -343,10 +380,17 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
     if (limit->algorithm == ALGORITHM_UNLIMITED || limit->algorithm == ALGORITHM_NONE) {
         label(writer, "lets through");
         write_text(writer, limit->algorithm == ALGORITHM_NONE ? "nothing\n" : "everything\n");
+        if (limit_weight(limit) != 0) explain_weight(writer, limit->weight);
         return;
     }
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct facts facts = facts_of(limit, rule);
+    if (algorithm->grows == GROWS_SLOTS) {
+        explain_concurrent(writer, limit);
+        explain_largest(writer, limit, algorithm, &facts, 0);
+        explain_memory(writer, facts.state_bytes, memory, true);
+        return;
+    }
     if (limit->phases != 0) {
         explain_phases(limit, writer);
         if (limit->arrivals == ARRIVALS_POISSON) {
@@ -372,10 +416,12 @@ static void explain_limit(struct writer *writer, const struct limit *limit, cons
         explain_window(writer, limit, window_ns);
         write_text(writer, "\n");
     }
+    if (limit->guaranteed) explain_guaranteed(writer);
+    if (limit_weight(limit) != 0) explain_weight(writer, limit->weight);
     explain_largest(writer, limit, algorithm, &facts, permits_floor(rule, rule->burst));
     if (limit->phases == 0) explain_full(writer, &facts);
     const bool in_tables = limit->phases == 0 && limit->arrivals != ARRIVALS_POISSON;
-    explain_memory(writer, facts.state_bytes, in_tables ? memory : NULL, algorithm->has_stamps);
+    explain_memory(writer, facts.state_bytes, in_tables ? memory : NULL, algorithm->grows != GROWS_NOT);
     if (facts.note == NULL) return;
     label(writer, "note");
     write_text(writer, facts.note);
@@ -386,7 +432,8 @@ void explain_most(const struct plan *plan, uint64_t limit, struct writer *writer
 {
     const uint8_t algorithm = plan->limit[limit].algorithm;
     if (algorithm == ALGORITHM_UNLIMITED || algorithm == ALGORITHM_NONE) return;
-    explain_period(writer, &plan->limit[limit], algorithm_of(&plan->rule[limit]));
+    if (algorithm == ALGORITHM_CONCURRENT) explain_at_once(writer, &plan->limit[limit]);
+    else explain_period(writer, &plan->limit[limit], algorithm_of(&plan->rule[limit]));
 }
 
 void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t window_ns, struct writer *writer)
@@ -395,7 +442,7 @@ void explain(const struct plan *plan, const struct plan_memory *memory, uint64_t
     bool grows = false;
     for (uint64_t i = 0; i < plan->count; i++) {
         explain_limit(writer, &plan->limit[i], &plan->rule[i], alone ? memory : NULL, window_ns);
-        grows = grows || algorithm_of(&plan->rule[i])->has_stamps;
+        grows = grows || algorithm_of(&plan->rule[i])->grows != GROWS_NOT;
     }
     if (alone) return;
     write_text(writer, "all limits apply: a call passes only if each allows it, and is charged to none otherwise\n");

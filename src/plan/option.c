@@ -54,8 +54,13 @@ static const struct option_row option_rows[OPTIONS] = {
     [OPTION_COUNT_REFUSED] = {"count-refused", TYPE_FLAG, ALGORITHM_SLIDING_LOG, AT(count_refused), 0,
                               .expected = NULL},
     [OPTION_SHADOW] = {"shadow", TYPE_FLAG, 0, AT(shadow), 0, .expected = NULL},
-    [OPTION_HOLD] = {"hold", TYPE_LATER, 0, 0, 0,
-                     .expected = "hold= is for concurrency limits (how many run at once), which are not supported"},
+    [OPTION_LEASE] = {"lease", TYPE_TIME, 0, AT(time_ns), AT(has_time),
+                      .expected = "expected a time; for example 20 concurrent lease=30s",
+                      .range = "a lease is longer than 0 and at most 292 years; for example lease=30s"},
+    [OPTION_GUARANTEED] = {"guaranteed", TYPE_FLAG, 0, AT(guaranteed), 0, .expected = NULL},
+    [OPTION_WEIGHT] = {"weight", TYPE_COUNT, 0, AT(weight), AT(has_weight),
+                       .expected = "expected a whole number; for example 300/s weight=3",
+                       .range = "a weight is 1 to 1000; for example 300/s weight=3"},
 };
 
 const struct option_row *option_at(int option)
@@ -76,7 +81,7 @@ int option_find(const char *word, size_t size)
 static uint32_t options_of(int algorithm)
 {
     const struct algorithm *row = algorithm_named((unsigned)algorithm);
-    return row == NULL ? 0 : row->options | WITH(ALGORITHM) | WITH(SHADOW) | WITH(HOLD);
+    return row == NULL ? 0 : row->options | WITH(ALGORITHM) | WITH(SHADOW);
 }
 
 bool option_fits(int option, int algorithm)
@@ -196,10 +201,8 @@ bool option_read(struct reader *reader, int option)
         return read_decimal(reader, row, place);
     case TYPE_CHOICE:
         return read_choice(reader, row, place);
-    case TYPE_NAME:
-        return read_name(reader, place);
     default:
-        return reader_fail(reader, reader->at, row->expected);
+        return read_name(reader, place);
     }
 }
 
@@ -208,8 +211,10 @@ bool option_read(struct reader *reader, int option)
 static bool is_said(const struct option_row *row, const struct limit *limit)
 {
     const char *place = (const char *)limit + (row->said != 0 ? row->said : row->place);
+    const bool word = limit->algorithm == ALGORITHM_CONCURRENT || !algorithm_has_rate(limit->algorithm);
+    if (row->type == TYPE_NAME && word) return false; /* it stands where others have their rate */
     if (row->type == TYPE_FACTOR) return ((const struct decimal *)(const void *)place)->digits != 0;
-    return row->type != TYPE_LATER && *(const uint8_t *)place != 0; /* a bool or a choice */
+    return *(const uint8_t *)place != 0; /* a bool or a choice */
 }
 
 static void write_value(struct writer *writer, const struct option_row *row, const struct limit *limit)

@@ -17,8 +17,7 @@ enum option_type {
     TYPE_FACTOR, /* a decimal above 0 */
     TYPE_SHARE,  /* a decimal from 0 to 1 */
     TYPE_CHOICE, /* one of two words: 1 or 2; 0 when the option was not given */
-    TYPE_NAME,   /* the name of an algorithm */
-    TYPE_LATER   /* reserved, not implemented */
+    TYPE_NAME    /* the name of an algorithm */
 };
 
 struct option_row {

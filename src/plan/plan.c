@@ -79,6 +79,13 @@ bool weir_plan_unit(const weir_plan *plan, int limit, char out[WEIR_UNIT_SIZE])
     return true;
 }
 
+uint64_t weir_plan_lease_ns(const weir_plan *plan)
+{
+    const struct plan *inside = plan_inside_const(plan);
+    const int holder = decide_holder(plan_rules(inside));
+    return holder < 0 ? 0 : inside->limit[holder].time_ns;
+}
+
 bool plan_has_units(const struct plan *plan)
 {
     for (uint64_t i = 1; i < plan->count; i++) {
@@ -94,8 +101,14 @@ uint64_t plan_full_ns(struct rules rules, const weir_decision *decision)
     const struct algorithm *algorithm = algorithm_of(rule);
     if (algorithm->words == 0) return 0;
     const uint64_t now_ns = subtract_to_zero(decision->start.ns, decision->delay_ns);
+    weir_decision seen = *decision;
+    /* Its end is an id: the limit's own is known by what remains, to a permit. */
+    if (decision->verdict == WEIR_ALLOW && algorithm->grows != GROWS_SLOTS && decide_holder(rules) >= 0) {
+        const uint64_t used = subtract_to_zero(rule->burst, ticks_of(rule, decision->remaining));
+        seen.end = add_saturating(tick_at(rule, decision->start.ns), used);
+    }
     const uint64_t full_ns =
-        subtract_to_zero(ns_ceil(rule, algorithm_full(rule, algorithm, decision, tick_at(rule, now_ns))), now_ns);
+        subtract_to_zero(ns_ceil(rule, algorithm_full(rule, algorithm, &seen, tick_at(rule, now_ns))), now_ns);
     /* Not before a call that was refused would pass. */
     const uint64_t retry_ns = decision_retry_ns(decision);
     return retry_ns == WEIR_FOREVER ? full_ns : most(full_ns, retry_ns);
@@ -129,6 +142,21 @@ weir_decision weir_decide_within(const weir_plan *plan, void *state, weir_instan
 weir_decision weir_decide(const weir_plan *plan, void *state, weir_instant now, uint64_t cost)
 {
     return weir_decide_within(plan, state, now, cost, 0);
+}
+
+static bool plan_hold(const weir_plan *plan, void *state, weir_instant now, uint64_t id, enum hold hold)
+{
+    return decide_hold(plan_rules(plan_inside_const(plan)), state, now.ns, id, hold) != 0;
+}
+
+bool weir_decide_renew(const weir_plan *plan, void *state, weir_instant now, uint64_t id)
+{
+    return plan_hold(plan, state, now, id, HOLD_RENEW);
+}
+
+bool weir_decide_release(const weir_plan *plan, void *state, weir_instant now, uint64_t id)
+{
+    return plan_hold(plan, state, now, id, HOLD_RELEASE);
 }
 
 void weir_decide_settle(const weir_plan *plan, void *state, weir_instant now, weir_decision *decision, uint64_t actual)

@@ -7,7 +7,8 @@
    q in w is the rate as it was said, in whole seconds; weir-burst is there where another number passes at once.  r may
    be used now, and nothing more for t seconds: t is when one more would pass.  Where all is there nothing more will
    ever be, and t is left out.  Units other than the draft's own are told all the same: without qu a client would take
-   them for requests.  Numbers are such that structured fields can hold. */
+   them for requests.  Of a concurrent limit q has no window, and t is there only in a refusal: nobody knows who
+   releases when.  Numbers are such that structured fields can hold. */
 #include "plan/quota.h"
 
 #include <string.h>
@@ -44,8 +45,14 @@ static struct quota quota_of(const struct limit *limit)
     return (struct quota){multiply_divide_floor(permits, seconds * QUOTA_SECOND_NS, period_ns), seconds};
 }
 
+static bool is_concurrent(const struct limit *limit)
+{
+    return limit->algorithm == ALGORITHM_CONCURRENT;
+}
+
 uint64_t quota_at_once(const struct limit *limit)
 {
+    if (is_concurrent(limit)) return limit->count.digits;
     return limit->burst_kind == AMOUNT_COUNT ? limit->burst : quota_of(limit).permits;
 }
 
@@ -68,16 +75,24 @@ static void integer(struct writer *writer, const char *name, uint64_t number)
     write_number(writer, least(number, INTEGER_MAX));
 }
 
+/* Nothing for requests in a window, which are the draft's own. */
+static void write_unit(struct writer *writer, const struct limit *limit)
+{
+    const bool of_requests = strcmp(limit->unit, "requests") == 0 || limit->unit[0] == '\0';
+    if (of_requests && !is_concurrent(limit)) return;
+    write_text(writer, ";qu=\"");
+    if (is_concurrent(limit)) write_text(writer, "concurrent-");
+    if (of_requests) write_text(writer, "requests");
+    else write_text(writer, strcmp(limit->unit, "bytes") == 0 ? "content-bytes" : limit->unit);
+    write_text(writer, "\"");
+}
+
 void quota_write_policy(struct writer *writer, const struct limit *limit)
 {
-    const struct quota quota = quota_of(limit);
+    const struct quota quota = is_concurrent(limit) ? (struct quota){quota_at_once(limit), 0} : quota_of(limit);
     integer(writer, ";q=", quota.permits);
-    integer(writer, ";w=", quota.seconds);
-    if (strcmp(limit->unit, "requests") != 0 && limit->unit[0] != '\0') {
-        write_text(writer, ";qu=\"");
-        write_text(writer, strcmp(limit->unit, "bytes") == 0 ? "content-bytes" : limit->unit);
-        write_text(writer, "\"");
-    }
+    if (quota.seconds != 0) integer(writer, ";w=", quota.seconds);
+    write_unit(writer, limit);
     if (quota_at_once(limit) != quota.permits) integer(writer, ";weir-burst=", quota_at_once(limit));
 }
 

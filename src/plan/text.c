@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   The parser for the text of a limit.
+   The text of a limit: read, and written again.
 
        text  = limit , { ";" , limit }          limit  = rate , { space , option }
        rate  = count , [ unit ] , "/" , [ number ] , period  |  number , [ "," , ratio ]  |  number , "r/s"
+             | count , "concurrent" , [ unit ]
 
    or the phases of a profile, see phases.c.
 
@@ -17,6 +18,7 @@
 #include "plan/reader.h"
 #include "plan/option.h"
 #include "plan/profile/phases.h"
+#include "plan/tenants/tenants.h"
 #include "plan/words.h"
 #include "plan/write.h"
 
@@ -68,21 +70,8 @@ static bool read_period(struct reader *reader)
     return read_period_word(reader, number);
 }
 
-static void set_unit(struct limit *limit, const char *start, size_t size)
-{
-    memset(limit->unit, 0, sizeof limit->unit);
-    if (words_equal("B", start, size) || words_equal("byte", start, size)) memcpy(limit->unit, "bytes", 5);
-    else if (words_equal("request", start, size)) memcpy(limit->unit, "requests", 8);
-    else memcpy(limit->unit, start, size);
-}
-
 static bool read_unit(struct reader *reader, size_t at, const char *start, size_t size)
 {
-    if (words_equal("concurrent", start, size)) {
-        return reader_fail_at_word(reader, at, WEIR_EUNSUPPORTED,
-                                   "concurrency limits (how many run at once) are not supported; ", "", 0,
-                                   "write a rate; for example 5/s");
-    }
     if (words_find_period(start, size) != 0 || words_equal("r", start, size)) {
         return reader_fail_at_word(reader, at, WEIR_EINVAL, "expected a unit or a slash; \"", start, size,
                                    "\" is a period: write 10/s, or 10 requests/s");
@@ -93,7 +82,7 @@ static bool read_unit(struct reader *reader, size_t at, const char *start, size_
     }
     if (size >= WEIR_UNIT_SIZE)
         return reader_fail(reader, at, "a unit has at most 23 letters; for example 10 tokens/s");
-    set_unit(reader->limit, start, size);
+    words_unit(start, size, reader->limit->unit);
     return true;
 }
 
@@ -107,13 +96,14 @@ static uint64_t suffix_of(const char *start, size_t size, bool *bytes)
 
 /* The words that were read between the count and its period, and the position of the unit. */
 struct between {
-    bool suffix, unit, per;
+    bool suffix, unit, per, concurrent;
     size_t unit_at;
 };
 
 static bool read_between(struct reader *reader, struct between *between, size_t at, const char *start, size_t size)
 {
     bool bytes;
+    if (!between->concurrent && words_equal("concurrent", start, size)) return between->concurrent = true;
     const uint64_t factor = suffix_of(start, size, &bytes);
     if (factor == 0 && words_is_data(start, size)) {
         const bool binary = start[1] == 'i' && size == 3 && start[0] != 'b';
@@ -128,14 +118,15 @@ static bool read_between(struct reader *reader, struct between *between, size_t 
         return read_unit(reader, at, start, size);
     }
     if (!reader_scale_number(&reader->limit->count, factor)) return reader_fail_too_large(reader, at, expected_rate);
-    if (bytes) set_unit(reader->limit, "bytes", 5);
+    if (bytes) words_unit("bytes", 5, reader->limit->unit);
     between->suffix = true;
     between->unit = bytes;
     between->unit_at = at;
     return true;
 }
 
-/* "10tokens/min", "10k tokens/min", "10 per 2 hours": the words up to the slash, to "per" or to the options. */
+/* "10tokens/min", "10k tokens/min", "10 per 2 hours", "10 concurrent": the words up to the slash, to "per" or to the
+   options. */
 static bool read_words(struct reader *reader, struct between *between)
 {
     for (;;) {
@@ -241,6 +232,17 @@ static bool read_bare(struct reader *reader)
     return limit->factor.digits != 0 ? true : reader_fail_no_ratio(reader, at);
 }
 
+/* 20 concurrent: what is counted has no period. */
+static bool read_concurrent(struct reader *reader, bool per)
+{
+    reader_skip_spaces(reader);
+    if (per || reader_peek(reader) == '/')
+        return reader_fail(reader, reader->at,
+                           "so many at once, or so many in a period? write 20 concurrent lease=30s, or 20/s");
+    reader->limit->algorithm = reader->brought = ALGORITHM_CONCURRENT;
+    return true;
+}
+
 bool reader_rate(struct reader *reader)
 {
     struct limit *limit = reader->limit;
@@ -254,6 +256,7 @@ bool reader_rate(struct reader *reader)
         return reader_fail(reader, at, "a rate is above 0; to stop everything write none");
     if (nginx) return read_nginx(reader);
     if (!read_words(reader, &between)) return false;
+    if (between.concurrent) return read_concurrent(reader, between.per);
     if (between.per) return read_period(reader);
     const size_t before = reader->at;
     reader_skip_spaces(reader);
@@ -279,16 +282,16 @@ static bool read_word_limit(struct reader *reader, bool *found)
     const char *start;
     const size_t size = reader_word(reader, &start);
     *found = true;
-    if (words_equal("unlimited", start, size)) reader->limit->algorithm = ALGORITHM_UNLIMITED;
-    else if (words_equal("none", start, size)) reader->limit->algorithm = ALGORITHM_NONE;
+    if (words_equal("unlimited", start, size)) reader->brought = ALGORITHM_UNLIMITED;
+    else if (words_equal("none", start, size)) reader->brought = ALGORITHM_NONE;
     else *found = false;
+    reader->limit->algorithm = reader->brought;
     if (!*found) {
         reader->at = at;
         return true;
     }
-    reader_skip_spaces(reader);
-    const char c = reader_peek(reader);
-    return c == '\0' || c == ';' || c == ',' ? true : reader_fail(reader, reader->at, "expected \";\" or the end");
+    if (!reader_options(reader) || !reader_choose(reader)) return false;
+    return phases_follow(reader) ? reader_fail(reader, reader->at, "expected \";\" or the end") : true;
 }
 
 static bool read_limit(struct reader *reader)
@@ -300,7 +303,7 @@ static bool read_limit(struct reader *reader)
     reader->nginx = reader->bare = false;
     reader->brought = 0;
     reader->seen = 0;
-    set_unit(reader->limit, "requests", 8);
+    words_unit("requests", 8, reader->limit->unit);
     reader_skip_spaces(reader);
     reader->value[OPTION_ALGORITHM] = reader->at;
     if (!read_word_limit(reader, &found)) return false;
@@ -338,12 +341,32 @@ static bool text_compile(struct reader *reader, struct rule *rule)
                                strlen(words_algorithm_name(reader->limit->algorithm)), problem.message);
 }
 
+/* What is a tenant's stands in the first limit; and those behind a guaranteed one let through what it does. */
+static bool text_tenant(struct reader *reader, const struct limit limits[], const struct rule rules[], int at)
+{
+    if (at == 0) return true;
+    if (reader->limit->guaranteed) {
+        return reader_fail(reader, reader->column[OPTION_GUARANTEED],
+                           limits[0].guaranteed ? "one limit of a text is guaranteed, the others are its ceiling"
+                                                : "the guaranteed limit comes first, and its ceiling behind it; "
+                                                  "for example 5/s guaranteed; 20/s");
+    }
+    if (reader->limit->has_weight && option_fits(OPTION_WEIGHT, reader->limit->algorithm))
+        return reader_fail(reader, reader->column[OPTION_WEIGHT],
+                           "the weight of a tenant is in its first limit; for example 300/s weight=3; 10k/h");
+    if (!limits[0].guaranteed) return true;
+    const struct limit_problem problem = tenants_check_ceiling(&limits[0], &rules[0], reader->limit, &rules[at]);
+    if (problem.message == NULL) return true;
+    const bool said = reader->seen & UINT32_C(1) << problem.option;
+    return reader_fail(reader, reader->value[said ? problem.option : OPTION_RATE], problem.message);
+}
+
 int text_read(const char *text, weir_use use, struct limit limits[], struct rule rules[], weir_error *error)
 {
     struct reader reader = {.text = text, .error = error, .use = use};
     struct rule unused;
     *error = (weir_error){0};
-    for (int count = 0;;) {
+    for (int count = 0, holds = 0;;) {
         if (count == WEIR_LIMITS_MAX) {
             reader_fail(&reader, reader.at, "a text holds at most 8 limits");
             return error->code;
@@ -352,8 +375,13 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
         const size_t from = reader.at;
         reader.limit = &limits[count];
         if (!read_limit(&reader)) return error->code;
+        if (reader.limit->algorithm == ALGORITHM_CONCURRENT && holds++ != 0) {
+            reader_fail(&reader, from, "at most one limit of a text is concurrent: the lower one is enough");
+            return error->code;
+        }
         if (rules == NULL) limit_compile(reader.limit, &unused);
-        else if (!text_compile(&reader, &rules[count])) return error->code;
+        else if (!text_compile(&reader, &rules[count]) || !text_tenant(&reader, limits, rules, count))
+            return error->code;
         count++;
         reader.last_at = from;
         reader.last_size = reader.at - from;
@@ -364,4 +392,25 @@ int text_read(const char *text, weir_use use, struct limit limits[], struct rule
         }
         if (!reader_skip(&reader, ';') && !reader_skip(&reader, ',')) return count;
     }
+}
+
+/* ---- writing: with nothing implied, so that text_read(text_write(limit)) gives the same limit ---- */
+
+void text_write_rate(struct writer *writer, const struct limit *limit)
+{
+    write_decimal(writer, limit->count.digits, limit->count.places);
+    if (limit->algorithm == ALGORITHM_CONCURRENT) write_text(writer, " concurrent");
+    if (strcmp(limit->unit, "requests") != 0) write_text(writer, " ");
+    if (strcmp(limit->unit, "requests") != 0) write_text(writer, limit->unit);
+    if (limit->algorithm == ALGORITHM_CONCURRENT) return;
+    write_text(writer, "/");
+    write_period(writer, limit->period_ns);
+}
+
+void text_write(struct writer *writer, const struct limit *limit)
+{
+    if (!algorithm_has_rate(limit->algorithm)) write_text(writer, words_algorithm_name(limit->algorithm));
+    else if (limit->phases != 0) phases_write(writer, limit);
+    else text_write_rate(writer, limit);
+    for (int option = 0; option < OPTIONS; option++) option_write(writer, limit, option);
 }

@@ -131,6 +131,19 @@ bool words_is_verb(const char *word, size_t size)
     return false;
 }
 
+void words_unit(const char *word, size_t size, char unit[WEIR_UNIT_SIZE])
+{
+    memset(unit, 0, WEIR_UNIT_SIZE);
+    if (words_equal("B", word, size) || words_equal("byte", word, size)) {
+        word = "bytes";
+        size = 5;
+    } else if (words_equal("request", word, size)) {
+        word = "requests";
+        size = 8;
+    }
+    memcpy(unit, word, size < WEIR_UNIT_SIZE ? size : WEIR_UNIT_SIZE - 1);
+}
+
 /* Levenshtein distance, a row at a time. */
 static size_t edits(const char *name, const char *word, size_t size)
 {
@@ -208,6 +221,5 @@ const char *words_nearest(const char *word, size_t size)
     for (size_t i = 0; i < WORDS_LENGTH(periods); i++) {
         if (strlen(periods[i].name) > 2) consider(periods[i].name, word, size, &best, &best_edits);
     }
-    consider("concurrent", word, size, &best, &best_edits);
     return best;
 }

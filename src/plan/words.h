@@ -16,6 +16,9 @@ const char *words_algorithm_name(int algorithm);
 uint64_t words_find_period(const char *word, size_t size);
 uint64_t words_find_suffix(const char *word, size_t size);
 
+/* The unit by its full name, padded with NULs: bytes for B, requests for request. */
+void words_unit(const char *word, size_t size, char unit[WEIR_UNIT_SIZE]);
+
 /* For a rate in one word, as other tools write it: the text that replaces it behind the count, "/s" for rps; or
    NULL. */
 const char *words_find_rate(const char *word, size_t size);

@@ -157,7 +157,6 @@ void batch_answer_one(struct batch *batch, unsigned number)
     weir_decision *decision = &batch->ask[number].decision;
     const bool refused = decision->verdict != WEIR_ALLOW && !call->peek;
     if (!call->peek) stats_decided(batch->stats, call->number, decision, call->under.shadow);
-    if (refused && decision->verdict == WEIR_NEVER) notes_never(batch, call);
     if (refused && notes_wants_refusals(&batch->service->notes)) notes_refusal(batch, call, decision);
     if (call->under.shadow && decision->verdict != WEIR_ALLOW) let_pass(call, decision);
     call->receipt = batch->receipts += SERVICE_WORKERS_MAX;
@@ -192,42 +191,35 @@ void batch_settle_queue(struct batch *batch)
     batch->count = batch->each_count = 0;
 }
 
-static uint64_t most_of(const uint64_t each[], unsigned count)
+static const struct call_each *keep_each(struct batch *batch, const struct call *call, const uint64_t each[])
 {
-    uint64_t cost = 0;
-    for (unsigned i = 0; i < count; i++) cost = each[i] > cost ? each[i] : cost;
-    return cost;
-}
-
-static const struct call_each *keep_each(struct batch *batch, const struct call *call, const uint64_t each[],
-                                         unsigned each_count)
-{
+    const uint64_t count = plan_inside_const(call->under.plan)->count;
     struct call_each *kept = &batch->each[batch->each_count++];
-    *kept = (struct call_each){.end = {0}};
-    for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) {
-        kept->cost[i] = each == NULL ? call->cost : each_count == 1 ? each[0] : i < each_count ? each[i] : 0;
-    }
+    memset(kept->cost, 0, sizeof kept->cost);
+    memset(kept->end, 0, sizeof kept->end);
+    for (uint64_t i = 0; i < count; i++) kept->cost[i] = each != NULL ? each[i] : call->cost;
     return kept;
 }
 
 /* A limit in a slot is the measure; of others the state is copied and looked through. */
-static uint64_t work_of(const weir_plan *plan)
+void batch_works_under(struct batch *batch, const weir_plan *plan)
 {
     const struct plan *inside = plan_inside_const(plan);
-    if (inside->count == 1 && inside->interval[0] != 0) return 1;
-    return inside->count + weir_state_size(plan) / BYTES_OF_WORK;
+    const bool slot = inside->count == 1 && inside->interval[0] != 0;
+    batch_works(batch, slot ? 1 : inside->count + weir_state_size(plan) / BYTES_OF_WORK);
 }
 
-void batch_take(struct batch *batch, const struct call *call, const uint64_t each[], unsigned each_count)
+void batch_take(struct batch *batch, const struct call *call, const uint64_t each[])
 {
-    const bool wants_each = plan_inside_const(call->under.plan)->count > 1;
-    batch_works(batch, work_of(call->under.plan));
+    const bool wants_each = plan_inside_const(call->under.plan)->count > 1 || call->under.parent != NULL;
+    batch_works_under(batch, call->under.plan);
+    if (call->under.parent != NULL) batch_works_under(batch, call->under.parent);
     if (batch->count == BATCH_ASKS || (wants_each && batch->each_count == BATCH_EACH)) batch_settle_queue(batch);
     struct call *queued = &batch->call[batch->count];
     weir_ask *ask = &batch->ask[batch->count];
     if (queued != call) *queued = *call;
-    if (each != NULL) queued->cost = wants_each ? each[0] : most_of(each, each_count); /* several: see batch_costs */
-    queued->each = wants_each ? keep_each(batch, call, each, each_count) : NULL;
+    if (each != NULL) queued->cost = each[0];
+    queued->each = wants_each ? keep_each(batch, call, each) : NULL;
     queued->shadow_denied = false;
     ask->plan = call->under.plan;
     ask->cost = queued->cost;

@@ -11,7 +11,9 @@
 
 #include <weir/redis.h>
 
+#include "core/decide.h"
 #include "format/bytes.h"
+#include "serve/costs.h"
 #include "serve/policy/policy.h"
 #include "serve/receipt/secrets.h"
 #include "serve/service.h"
@@ -20,6 +22,7 @@ enum {
     BATCH_ASKS = 512,  /* decided together at most */
     BATCH_EACH = 64,   /* of them with a cost for each limit, or with several limits */
     BATCH_REPLY = 512, /* bytes that an answer without a receipt takes at most; others say how many they need */
+    TENANT_LEVELS = 2, /* of a tenant's call: its own text and its parent's */
     SESSION_NAME_MAX = 64
 };
 
@@ -47,9 +50,11 @@ struct call;
 /* Writes the answer to one decision. */
 typedef void (*batch_answer)(struct batch *batch, const struct call *call, const weir_decision *decision);
 
-/* Costs of its own for each limit, and the ends of their slots. */
+/* Costs of its own for each limit, and the ends of their slots; of a tenant's call the decisions, its own and its
+   parent's. */
 struct call_each {
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
+    weir_decision of[TENANT_LEVELS];
 };
 
 /* What is asked.  Slices live until the batch's end.  Two cache lines: it is filled and copied for each request. */
@@ -63,7 +68,7 @@ struct call {
     struct slice limit; /* its name or text, as it was asked */
     struct slice key;   /* as it is in the table */
     uint64_t cost;
-    const struct call_each *each;            /* NULL: the same cost for all limits, and just one limit */
+    const struct call_each *each;            /* NULL: the same cost for all limits, just one limit, and no tenant */
     uint64_t receipt;                        /* set when answered: its number */
     const struct policy_limit *policy_limit; /* named: which, from batch_limit to batch_key */
     uint64_t detail[2];                      /* the protocol's own */
@@ -75,7 +80,7 @@ static inline struct call call_start(struct session *session, batch_answer answe
     struct call call;
     call.session = session;
     call.answer = answer;
-    call.under = (struct policy_verdict){NULL, {NULL}, false, false, 0};
+    call.under = (struct policy_verdict){NULL, {NULL}, false, NULL, false, 0};
     call.number = 0;
     call.named = call.peek = call.charge = call.shadow_denied = false;
     call.limit = call.key = (struct slice){NULL, 0};
@@ -153,6 +158,9 @@ static inline void batch_works(struct batch *batch, uint64_t questions)
     batch->work += questions;
 }
 
+/* The same of a question under this plan. */
+void batch_works_under(struct batch *batch, const weir_plan *plan);
+
 /* Decides what is queued, sends what is left, empties scratch.  Latency is counted for all of it. */
 void batch_end(struct batch *batch);
 
@@ -195,12 +203,12 @@ static inline struct call *batch_call(struct batch *batch, struct session *sessi
     return call;
 }
 
-/* Queues a question; it is answered by call->answer in its place.  each: a cost for each limit of the plan, as many as
-   batch_costs lets through, copied; NULL for call->cost. */
-void batch_take(struct batch *batch, const struct call *call, const uint64_t each[], unsigned each_count);
+/* Queues a question; it is answered by call->answer in its place.  each: a cost for each limit of the plan, copied;
+   NULL for call->cost. */
+void batch_take(struct batch *batch, const struct call *call, const uint64_t each[]);
 
-/* May so many costs be given for this limit: one for all, or one for each?  false: *problem says how many. */
-bool batch_costs(const struct call *call, unsigned count, char problem[200]);
+/* [behind batch_key] What these costs are for each limit of the plan; false: see error. */
+bool batch_costs(const struct call *call, const struct costs *costs, uint64_t each[WEIR_LIMITS_MAX], weir_error *error);
 
 /* Where to write to this session: there is room for so many bytes (BATCH_REPLY is usual).  What was written before may
    be sent by this.  A session that writes more than there is room for is closed. */
@@ -252,6 +260,19 @@ uint64_t decide_full_ns(const struct batch *batch, const struct call *call, cons
 /* May what was taken still be corrected? */
 bool decide_correctable(const struct call *call, const weir_decision *decision);
 
+/* May calls of this limit hold slots?  Then an answer has a place for their id, whatever is said of this key. */
+bool decide_may_hold(const struct call *call);
+
+/* Of a decision that is being answered: the id of the slots that it took, to be renewed and released; 0: none. */
+uint64_t decide_id(const struct call *call, const weir_decision *decision);
+
+#define DECIDE_HOLDS_NOTHING                                                                                           \
+    "nothing is held under this limit: it is not concurrent; for example 20 concurrent lease=30s"
+
+/* [with the queue settled] Renews or releases what is held under an id.  call->answer is told ALLOW; DENY where nothing
+   is held under it any more; NEVER where the engine did not answer. */
+void decide_held(struct batch *batch, const struct call *call, uint64_t id, enum hold hold);
+
 /* A question to the engine beside the queue.  `then` hears its answer, at once or later; away is as any other answer.
    If the session has gone meanwhile, it is NULL; a closed asker hears nothing. */
 struct decide_alone {
@@ -302,8 +323,7 @@ enum receipt_result { RECEIPT_SETTLED, RECEIPT_AGAIN, RECEIPT_REFUSED };
 
 /* What was really used; and what to call with the outcome. */
 struct receipt_used {
-    uint64_t actual[WEIR_LIMITS_MAX];
-    unsigned count;
+    struct costs costs;
     void (*answer)(struct batch *batch, struct session *session, uint64_t detail, enum receipt_result result,
                    const char *problem);
     uint64_t detail; /* the protocol's own */

@@ -211,21 +211,14 @@ bool batch_key_again(struct batch *batch, struct slice plain, struct call *call)
 }
 
 /* A key that is exempt, or may do all or nothing, is asked for with the costs of the limit that it is spared. */
-static bool is_spared(const struct call *call, int count)
+static bool is_spared(const struct call *call)
 {
     const struct plan *plan = plan_inside_const(call->under.plan);
-    return plan->count == 1 && plan->limit[0].period_ns == 0 && call->policy_limit != NULL &&
-           count == weir_plan_limits(&call->policy_limit->plan);
+    return call->policy_limit != NULL && plan->count == 1 && plan->limit[0].period_ns == 0;
 }
 
-bool batch_costs(const struct call *call, unsigned count, char problem[200])
+bool batch_costs(const struct call *call, const struct costs *costs, uint64_t each[WEIR_LIMITS_MAX], weir_error *error)
 {
-    const int limits = weir_plan_limits(call->under.plan);
-    if (count == 1 || (int)count == limits || is_spared(call, (int)count)) return true;
-    if (limits == 1) {
-        snprintf(problem, 200, "this limit takes one cost, not %u; for example 2", count);
-    } else {
-        snprintf(problem, 200, "these are %d limits: expected one cost for all, or %d, not %u", limits, limits, count);
-    }
-    return false;
+    if (call->under.parent != NULL) return costs_of_tenant(costs, call->under.parent, each, error);
+    return costs_each(costs, call->under.plan, is_spared(call) ? &call->policy_limit->plan : NULL, each, error);
 }

@@ -24,6 +24,7 @@
 #include "api/table/keyed.h"
 #include "serve/park.h"
 #include "serve/plans.h"
+#include "serve/tenant.h"
 
 static const char between = '|';
 static const uint64_t SECRET_EVERY_NS = UINT64_C(60000000000), SECRET_RETRY_NS = UINT64_C(5000000000);
@@ -185,6 +186,10 @@ void decide_expect(struct batch *batch, struct call *call, unsigned number)
 static void decide_one(struct batch *batch, unsigned number)
 {
     const struct call *call = &batch->call[number];
+    if (call->under.parent != NULL) {
+        tenant_ask(batch, number);
+        return;
+    }
     struct ask ask = {.now_ns = batch->now_ns, .cost = call->cost, .peek = call->peek, .charge = call->charge};
     if (call->each != NULL) {
         struct call_each *each = &batch->each[call->each - batch->each];
@@ -290,6 +295,7 @@ void decide_queue(struct batch *batch)
 
 uint64_t decide_full_ns(const struct batch *batch, const struct call *call, const weir_decision *decision)
 {
+    if (call->under.parent != NULL) return tenant_full_ns(batch, call);
     if (!call->under.is_shared) return weir_table_full_ns(call->under.table, call->under.plan, decision);
     return batch->asker != NULL ? batch->asker->full_ns[call - batch->call] : decision_retry_ns(decision);
 }
@@ -297,6 +303,72 @@ uint64_t decide_full_ns(const struct batch *batch, const struct call *call, cons
 bool decide_correctable(const struct call *call, const weir_decision *decision)
 {
     return !call->under.is_shared || decision->end != 0;
+}
+
+/* ---- slots that are held ---- */
+
+bool decide_may_hold(const struct call *call)
+{
+    return backend_holds(call->under.plan) || (call->policy_limit != NULL && backend_holds(&call->policy_limit->plan));
+}
+
+/* Of a take that an engine answers, or of a list, the end is told also where no slot was taken. */
+uint64_t decide_id(const struct call *call, const weir_decision *decision)
+{
+    const int holder = decide_holder(plan_rules(plan_inside_const(call->under.plan)));
+    const bool taken = decision->verdict == WEIR_ALLOW && !call->peek; /* one that was only counted has no end */
+    const uint64_t cost = call->each == NULL || holder < 0 ? call->cost : call->each->cost[holder];
+    return taken && holder >= 0 && cost != 0 ? decision->end : 0;
+}
+
+static weir_verdict count_held(struct batch *batch, const struct call *call, bool held, enum hold hold)
+{
+    struct stats_limit *limit = &batch->stats->limit[call->number];
+    stats_add(!held ? &limit->stale : hold == HOLD_RENEW ? &limit->renewals : &limit->releases, 1);
+    return held ? WEIR_ALLOW : WEIR_DENY;
+}
+
+struct held {
+    struct call call;
+    enum hold hold;
+};
+
+static void hear_held(struct batch *batch, struct session *session, const weir_engine_ask *ask, void **memory)
+{
+    struct held *asked = *memory;
+    weir_decision decision = {.verdict = WEIR_NEVER};
+    if (ask->from == WEIR_FROM_ENGINE)
+        decision.verdict = count_held(batch, &asked->call, ask->decision.verdict == WEIR_ALLOW, asked->hold);
+    asked->call.session = session;
+    if (session != NULL) asked->call.answer(batch, &asked->call, &decision);
+}
+
+static void ask_held(struct batch *batch, const struct call *call, uint64_t id, enum hold hold)
+{
+    struct held *kept = malloc(sizeof *kept);
+    if (kept == NULL) {
+        call->answer(batch, call, &(weir_decision){.verdict = WEIR_NEVER});
+        return;
+    }
+    *kept = (struct held){*call, hold};
+    const weir_engine_ask ask = {.verb = hold == HOLD_RENEW ? WEIR_ASK_RENEW : WEIR_ASK_RELEASE,
+                                 .limit = engine_limit_inside(call->under.shared),
+                                 .key = decide_shared_key(batch, call),
+                                 .taken = id};
+    decide_alone(batch, call->session,
+                 &(struct decide_alone){.ask = ask, .shared = call->under.shared, .then = hear_held, .memory = kept});
+}
+
+void decide_held(struct batch *batch, const struct call *call, uint64_t id, enum hold hold)
+{
+    const weir_key key = {call->key.bytes, call->key.size};
+    batch_works_under(batch, call->under.plan);
+    if (call->under.is_shared) {
+        ask_held(batch, call, id, hold);
+        return;
+    }
+    const bool held = keyed_hold(call->under.table, call->under.plan, key, batch->now_ns, id, hold);
+    call->answer(batch, call, &(weir_decision){.verdict = count_held(batch, call, held, hold)});
 }
 
 /* ---- alone ---- */

@@ -88,7 +88,8 @@ static bool read_plan(struct batch *batch, enum kind kind, const char *text, wei
                       struct policy_backend *backend, weir_error *error)
 {
     struct engine *engine = batch->policy != NULL && kind != OF_OWN_TEXT ? batch->policy->engine : NULL;
-    return weir_plan_parse(plan, text, WEIR_ADMIT, error) == 0 && (engine != NULL || backend_check_text(plan, error)) &&
+    return weir_plan_parse(plan, text, WEIR_ADMIT, error) == 0 && guarantee_alone(plan, error) &&
+           (engine != NULL || backend_check_text(plan, error)) &&
            backend_for(backend, batch->service->tables, engine, WEIR_AWAY_DEFAULT, plan, error);
 }
 

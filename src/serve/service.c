@@ -90,6 +90,10 @@ static void retire(struct service *service, unsigned number)
         move_counts(&gone->shadowed, &limit->shadowed);
         move_counts(&gone->away_allowed, &limit->away_allowed);
         move_counts(&gone->away_refused, &limit->away_refused);
+        move_counts(&gone->borrowed, &limit->borrowed);
+        move_counts(&gone->renewals, &limit->renewals);
+        move_counts(&gone->releases, &limit->releases);
+        move_counts(&gone->stale, &limit->stale);
         move_counts(&gone->permits, &limit->permits);
         atom_store(&limit->late_ns, 0);
         atom_store(&limit->granted_at_ns, 0);

@@ -9,6 +9,10 @@
 #include "core/decide.h"
 #include "core/undo.h"
 
+/* A tenant's call borrows: it is not charged to the first limit, a guaranteed one.  It owes: it takes all of the cost
+   whatever the balance is, and can be settled. */
+enum ask_tenant { ASK_NOT_TENANT, ASK_BORROWS, ASK_OWES };
+
 struct ask {
     uint64_t now_ns, wait_max_ns, cost;
     const uint64_t *each; /* a cost for each limit, or NULL: `cost` for all of them */
@@ -17,7 +21,9 @@ struct ask {
     bool some;            /* cost is a maximum: take as many as pass now */
     bool peek;            /* decides, but takes nothing */
     bool charge;          /* takes the cost whatever the balance is */
+    uint8_t tenant;       /* an enum ask_tenant */
     bool again;           /* the schedule includes these permits already: their start was missed */
+    bool turn;            /* no call that waits for slots is ahead of it */
     bool uncounted;       /* do not count a refusal: the caller goes on waiting */
 };
 

@@ -33,8 +33,9 @@
 #define ATOM_LOCK_FREE (ATOMIC_LLONG_LOCK_FREE == 2)
 #endif
 
+/* gcc aligns a field of 64 bits to 32 on i386, atomic or not. */
 struct atom {
-    _Atomic uint64_t value;
+    _Alignas(sizeof(uint64_t)) _Atomic uint64_t value;
 };
 
 _Static_assert(_Alignof(struct atom) == sizeof(uint64_t) && ATOM_LOCK_FREE, "weir needs 64-bit atomics without locks");
@@ -65,6 +66,27 @@ static inline bool atom_swap(struct atom *atom, uint64_t *expected, uint64_t des
 {
     return atomic_compare_exchange_strong_explicit(&atom->value, expected, desired, memory_order_acq_rel,
                                                    memory_order_acquire);
+}
+
+/* The same, for who reads, behind it, what others wrote. */
+static inline bool atom_swap_acquire(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    return atomic_compare_exchange_strong_explicit(&atom->value, expected, desired, memory_order_acquire,
+                                                   memory_order_acquire);
+}
+
+/* The same, for who reads nothing behind it: what it read or wrote before is done.  One that misses is relaxed. */
+static inline bool atom_swap_release(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    return atomic_compare_exchange_strong_explicit(&atom->value, expected, desired, memory_order_release,
+                                                   memory_order_relaxed);
+}
+
+/* The same, of a value that stands for nothing else. */
+static inline bool atom_swap_relaxed(struct atom *atom, uint64_t *expected, uint64_t desired)
+{
+    return atomic_compare_exchange_strong_explicit(&atom->value, expected, desired, memory_order_relaxed,
+                                                   memory_order_relaxed);
 }
 
 /* The same, sequentially consistent with every other call that says `full`. */

@@ -22,7 +22,7 @@ static struct rules rules_of(const struct cell_content *content)
 /* [locked] Permits in leases. */
 static uint64_t out_of(const struct cell *cell)
 {
-    return cell->leases ? atom_load_acquire(cell->out) : 0;
+    return cell->leases ? atom_load(cell->out) : 0;
 }
 
 /* [locked] */
@@ -40,16 +40,16 @@ void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
     cell->passes = NULL;
     cell->leases = false;
     atom_store(&cell->filled, 0);
-    atom_store_release(&cell->lock, 0);
+    atom_store(&cell->lock, 0);
 }
 
 /* [locked] */
-static void shift_all(const struct cell_content *content, uint64_t permits, bool back)
+static void shift_all(const struct cell_content *content, uint64_t permits, const uint64_t each[], bool back)
 {
     uint64_t *state = content->state;
     for (int i = 0; i < content->count; i++) {
         const struct rule *rule = &content->rule[i];
-        algorithm_skip(rule, state, permits, back);
+        algorithm_skip(rule, state, each != NULL ? each[i] : permits, back);
         state += state_words(rule, algorithm_of(rule));
     }
 }
@@ -59,9 +59,9 @@ static void shift_all(const struct cell_content *content, uint64_t permits, bool
 static __attribute__((noinline)) void ask_again(const struct cell_content *content, const struct ask *ask,
                                                 weir_decision *decision)
 {
-    shift_all(content, ask->cost, true);
+    shift_all(content, ask->cost, ask->each, true);
     ask_rules(rules_of(content), content->state, ask, decision);
-    if (decision->verdict != WEIR_ALLOW) shift_all(content, ask->cost, false);
+    if (decision->verdict != WEIR_ALLOW) shift_all(content, ask->cost, ask->each, false);
 }
 
 /* The profile begins with the first call that takes from it. */
@@ -93,8 +93,10 @@ static ATOM_INLINE void ask_content(struct cell_content *content, uint64_t out, 
 void cell_ask(struct cell_content *content, uint64_t out, const struct ask *ask, weir_decision *decision)
 {
     const struct rules rules = rules_of(content);
+    uint64_t same[WEIR_LIMITS_MAX];
+    if (ask->each == NULL) cost_alike(same, rules.count, ask->cost);
     ask->undo->order = ++content->asked;
-    undo_begin(rules, content->state, ask->cost, ask->undo);
+    undo_begin(rules, content->state, ask->each != NULL ? ask->each : same, ask->undo);
     ask_content(content, out, ask, decision);
     undo_end(rules, content->state, ask->undo);
 }
@@ -149,6 +151,33 @@ bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision 
     return known;
 }
 
+/* [locked] */
+static void refuse_behind(struct cell_content *content, uint64_t out, const struct ask *ask, uint64_t before,
+                          weir_decision *decision)
+{
+    const struct rules rules = rules_of(content);
+    const int holder = decide_holder(rules);
+    uint64_t each[WEIR_LIMITS_MAX];
+    for (int i = 0; i < rules.count; i++) each[i] = ask->each != NULL ? ask->each[i] : ask->some ? 1 : ask->cost;
+    if (holder >= 0) {
+        const uint64_t most_slots = most(rules.rule[holder].burst, each[holder]);
+        each[holder] = least(add_saturating(each[holder], before), most_slots);
+    }
+    ask_content(content, out, &(struct ask){.now_ns = ask->now_ns, .each = each, .peek = true}, decision);
+    if (decision->verdict == WEIR_NEVER) return;
+    decision->verdict = WEIR_DENY;
+    decision->limit = holder < 0 ? 0 : (uint32_t)holder;
+    decision->retry_ns = most(decision_retry_ns(decision), 1);
+    decision->charged = 0;
+}
+
+void cell_refuse_behind(struct cell *cell, const struct ask *ask, uint64_t before, weir_decision *decision)
+{
+    if (!cell_enter(cell)) return;
+    refuse_behind(&cell->content, out_of(cell), ask, before, decision);
+    lock_release(&cell->lock);
+}
+
 bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_decision *decision)
 {
     if (!cell_enter(cell)) return false;
@@ -173,8 +202,9 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     uint64_t used[WEIR_LIMITS_MAX];
     cell_hold_leases(cell, now_ns);
     for (int i = 0; i < content->count; i++) {
-        /* Decided before the limits were changed: nothing is given back. */
-        const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved;
+        /* Decided before the limits were changed: nothing is given back but slots, whose id says whose they are. */
+        const bool foreign = content->rule[0].generation != (uint32_t)decision->reserved &&
+                             content->rule[i].algorithm != ALGORITHM_CONCURRENT;
         used[i] = foreign && actual[i] < cost[i] ? cost[i] : actual[i];
     }
     decide_settle(rules_of(content), content->state, now_ns, decision, cost, used, end);
@@ -182,10 +212,18 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
     return true;
 }
 
-bool cell_shift(struct cell *cell, int64_t permits)
+bool cell_hold_slots(struct cell *cell, uint64_t now_ns, uint64_t id, enum hold hold, uint64_t *count)
 {
     if (!cell_enter(cell)) return false;
-    shift_all(&cell->content, permits < 0 ? 0 - (uint64_t)permits : (uint64_t)permits, permits < 0);
+    *count = decide_hold(rules_of(&cell->content), cell->content.state, now_ns, id, hold);
+    lock_release(&cell->lock);
+    return true;
+}
+
+bool cell_shift(struct cell *cell, uint64_t permits, const uint64_t each[], bool back)
+{
+    if (!cell_enter(cell)) return false;
+    shift_all(&cell->content, permits, each, back);
     lock_release(&cell->lock);
     return true;
 }

@@ -43,6 +43,9 @@ bool cell_decide(struct cell *cell, const struct ask *ask, weir_decision *decisi
 /* The same for the most frequent question: may so many permits be had now? */
 bool cell_take(struct cell *cell, uint64_t now_ns, uint64_t cost, weir_decision *decision);
 
+/* Refuses a call that is behind `before` others, which wait for slots, as if each of them had got one. */
+void cell_refuse_behind(struct cell *cell, const struct ask *ask, uint64_t before, weir_decision *decision);
+
 /* cell_decide without the clock if the state knows enough, up to a number of times in a row.  False: read the clock and
    call cell_decide. */
 bool cell_decide_unread(struct cell *cell, const struct ask *ask, weir_decision *decision);
@@ -50,12 +53,15 @@ bool cell_peek_limit(struct cell *cell, int limit, const struct ask *ask, weir_d
 bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decision, const uint64_t cost[],
                  const uint64_t actual[], const uint64_t end[]);
 
-/* Moves only the schedules by this many permits: forward if operations are dropped, back if they are still to come.
-   What may start at once is unchanged. */
-bool cell_shift(struct cell *cell, int64_t permits);
+/* Moves only the schedules by this many permits, or if `each` is not NULL each by its own number: forward if operations
+   are dropped, back if they are still to come.  What may start at once is unchanged. */
+bool cell_shift(struct cell *cell, uint64_t permits, const uint64_t each[], bool back);
 
 /* Returns permits of a lease and takes others, see lease.h. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
+
+/* decide_hold, in *count; false if the state is elsewhere. */
+bool cell_hold_slots(struct cell *cell, uint64_t now_ns, uint64_t id, enum hold hold, uint64_t *count);
 
 /* ---- setters, one at a time ---- */
 

@@ -62,8 +62,7 @@ static inline void lease_more(struct atom *out, uint64_t permits)
 
 static inline void lease_fewer(struct atom *out, uint64_t permits)
 {
-    uint64_t seen = atom_load(out);
-    while (!atom_swap(out, &seen, seen - permits)) continue;
+    atom_add(out, 0 - permits);
 }
 
 #endif

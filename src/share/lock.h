@@ -25,14 +25,14 @@ static inline void lock_wait(struct atom *lock, void (*yield)(void))
    holder before made visible. */
 static inline void lock_take(struct atom *lock, void (*yield)(void))
 {
-    for (uint64_t expected = 0; !atom_swap(lock, &expected, 1); expected = 0) lock_wait(lock, yield);
+    for (uint64_t expected = 0; !atom_swap_acquire(lock, &expected, 1); expected = 0) lock_wait(lock, yield);
 }
 
 /* Takes it if it is free.  A failure mostly writes nothing. */
 static inline bool lock_try(struct atom *lock)
 {
     uint64_t expected = 0;
-    return atom_load(lock) == 0 && atom_swap(lock, &expected, 1);
+    return atom_load(lock) == 0 && atom_swap_acquire(lock, &expected, 1);
 }
 
 static inline void lock_release(struct atom *lock)

@@ -133,7 +133,7 @@ static enum log_answer decide_held(struct log *log, const struct ask *ask, weir_
 
 static bool advance(struct log *log, uint64_t head)
 {
-    return atom_swap(&log->head, &head, head + 1);
+    return atom_swap_release(&log->head, &head, head + 1);
 }
 
 enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision *decision)
@@ -155,7 +155,7 @@ enum log_answer log_decide(struct log *log, const struct ask *ask, weir_decision
         if (!still(&log->head, head)) continue;
         if (ask->charge || (call.takes && (call.cost != 1 || call.waits))) return decide_held(log, ask, decision);
         if (!call.takes && !still(slot, was)) continue;
-        if (call.takes && !atom_swap(slot, &was, entry)) continue;
+        if (call.takes && !atom_swap_release(slot, &was, entry)) continue;
         if (call.takes) advance(log, head);
         if (ask->end != NULL) ask->end[0] = decision->end;
         return LOG_HERE;

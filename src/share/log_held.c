@@ -49,19 +49,19 @@ static uint64_t void_entry(const struct log_view *view, uint64_t position, uint6
 
 bool log_hold(struct log *log, struct log_view *view)
 {
-    uint64_t head = atom_load_acquire(&log->head);
+    uint64_t head = atom_load(&log->head);
     for (unsigned attempt = 1;; attempt++) {
         if (head & LOG_CLOSED) return false;
-        if (!(head & LOG_HELD) && atom_swap(&log->head, &head, head | LOG_HELD)) break;
+        if (!(head & LOG_HELD) && atom_swap_acquire(&log->head, &head, head | LOG_HELD)) break;
         log_wait(log, attempt);
-        head = atom_load_acquire(&log->head);
+        head = atom_load(&log->head);
     }
     *view = log_view_at(log, head);
     struct atom *slot = log_slot(view, view->position);
     uint64_t was = atom_load(slot);
     const uint64_t seal = void_entry(view, view->position, next_void(log));
     /* No thread is behind an entry that was written before the seal, as the head was never there. */
-    if (log_written(view, was) || !atom_swap(slot, &was, seal)) view->position++;
+    if (log_written(view, was) || !atom_swap_release(slot, &was, seal)) view->position++;
     return true;
 }
 
@@ -157,7 +157,7 @@ enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *deci
     struct log_view view;
     bool changed = false;
     const bool even = actual == decision->charged;
-    if (even) return atom_load_acquire(&log->head) & LOG_CLOSED ? LOG_ELSEWHERE : LOG_HERE;
+    if (even) return atom_load(&log->head) & LOG_CLOSED ? LOG_ELSEWHERE : LOG_HERE;
     if (!log_hold(log, &view)) return LOG_ELSEWHERE;
     const uint64_t now = log_time(log, now_ns);
     const bool foreign = (uint32_t)view.set.generation != (uint32_t)decision->reserved;
@@ -178,9 +178,9 @@ enum log_answer log_settle(struct log *log, uint64_t now_ns, weir_decision *deci
 bool log_close(struct log *log, struct log_view *view)
 {
     const bool open = log_hold(log, view);
-    if (!open) *view = log_view_at(log, atom_load_acquire(&log->head));
+    if (!open) *view = log_view_at(log, atom_load(&log->head));
     view->head = (view->head & LOG_SET_1) | (view->position + view->set.skew) | LOG_HELD | LOG_CLOSED;
-    if (open) atom_store_release(&log->head, view->head);
+    if (open) atom_store(&log->head, view->head);
     return open;
 }
 
@@ -240,7 +240,7 @@ void log_make(struct log *log, uint64_t capacity, uint64_t now_ns, void (*yield)
     log->yield = yield;
     /* Calls with a slightly older time than this one still get different timestamps. */
     log->origin_ns = subtract_to_zero(now_ns, UINT64_C(1) << (LOG_NS_BITS - 2));
-    atom_store_release(&log->head, LOG_HELD | LOG_CLOSED);
+    atom_store(&log->head, LOG_HELD | LOG_CLOSED);
 }
 
 void log_move(struct log_view *view, struct log *to, uint64_t now_ns)

@@ -26,7 +26,7 @@ enum stock_answer stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t c
     if (cost - 1 >= (seen & STOCK_LEFT) || filled_ns < fresh_ns) return STOCK_TOO_FEW; /* of cost 0, too */
     const uint64_t due_ns = atom_load(&stock->due_ns), step = atom_load(&stock->step);
     const uint64_t end = atom_load(&stock->end), kind = atom_load(&stock->kind);
-    if (!atom_swap(&stock->left, &seen, seen - cost)) return STOCK_MET;
+    if (!atom_swap_release(&stock->left, &seen, seen - cost)) return STOCK_MET; /* the batch was read before it */
     decision->verdict = WEIR_ALLOW;
     decision->limit = 0;
     decision->start.ns = filled_ns;
@@ -41,13 +41,13 @@ enum stock_answer stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t c
 
 bool stock_has(const struct stock *stock, uint64_t fresh_ns)
 {
-    return (atom_load_acquire(&stock->left) & STOCK_LEFT) != 0 && atom_load(&stock->filled_ns) >= fresh_ns;
+    return (atom_load(&stock->left) & STOCK_LEFT) != 0 && atom_load(&stock->filled_ns) >= fresh_ns;
 }
 
 struct trade stock_empty(struct stock *stock)
 {
-    uint64_t seen = atom_load_acquire(&stock->left);
-    while (!atom_swap(&stock->left, &seen, (seen | STOCK_LEFT) + 1)) continue;
+    uint64_t seen = atom_load(&stock->left);
+    while (!atom_swap_acquire(&stock->left, &seen, (seen | STOCK_LEFT) + 1)) continue;
     return (struct trade){.held = atom_load(&stock->held),
                           .unused = seen & STOCK_LEFT,
                           .end = atom_load(&stock->end),

@@ -29,7 +29,7 @@ enum stock_answer { STOCK_TOO_FEW, STOCK_SPENT, STOCK_MET };
 /* Spends permits that were filled in at fresh_ns or later. */
 enum stock_answer stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t cost, weir_decision *decision);
 
-/* True if there is a permit to spend so. */
+/* [locked] True if there is a permit to spend so. */
 bool stock_has(const struct stock *stock, uint64_t fresh_ns);
 
 /* [locked] From here on nothing is spent of it.  What it held, to be traded for other permits or none: the clock must

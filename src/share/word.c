@@ -52,20 +52,21 @@ static uint64_t near_ns_of(const struct rule *rule)
     return subtract_to_zero(ns_ceil(rule, last), rule->anchor_ns);
 }
 
-/* Released and near_ns last, as above and for word_denies. */
+/* A grant under these fails at its swap if the word has moved on; a denial is right for the moment when the word was
+   read. */
 static void store_fast(struct word *word, const struct rule *rule)
 {
     struct word_fast *fast = &word->fast;
     const bool gcra = rule->algorithm == ALGORITHM_GCRA;
     const unsigned up = (64 - rule->shift) & 63;
-    atom_store_release(&fast->kind, (uint64_t)(rule->scale & 63) << 32 | rule->generation);
-    atom_store_release(&fast->anchor_ns, rule->anchor_ns);
-    atom_store_release(&fast->anchor_tick, rule->anchor_tick);
-    atom_store_release(&fast->whole, up == 0 ? 0 : rule->multiplier >> (64 - up));
-    atom_store_release(&fast->fraction, rule->multiplier << up);
-    atom_store_release(&fast->burst, rule->burst);
-    atom_store_release(&fast->permits, 0);
-    atom_store_release(&fast->near_ns, gcra ? subtract_to_zero(near_ns_of(rule), 1) : 0);
+    atom_store(&fast->kind, (uint64_t)(rule->scale & 63) << 32 | rule->generation);
+    atom_store(&fast->anchor_ns, rule->anchor_ns);
+    atom_store(&fast->anchor_tick, rule->anchor_tick);
+    atom_store(&fast->whole, up == 0 ? 0 : rule->multiplier >> (64 - up));
+    atom_store(&fast->fraction, rule->multiplier << up);
+    atom_store(&fast->burst, rule->burst);
+    atom_store(&fast->permits, 0);
+    atom_store(&fast->near_ns, gcra ? subtract_to_zero(near_ns_of(rule), 1) : 0);
 }
 
 /* Contention costs less when losers back off; the first failure is often chance.  On two cores this gains a factor of
@@ -112,7 +113,7 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
         if (word_is_closed(raw)) return false;
         const union rule_words copy = copy_rule(word);
         uint64_t value = raw;
-        const uint64_t out = atom_load_acquire(&word->out);
+        const uint64_t out = atom_load(&word->out);
         uint64_t wait_max_ns = ask->wait_max_ns;
         if (out != 0) {
             lease_hold(&copy.rule, &value, ask->now_ns, out);
@@ -130,7 +131,7 @@ bool word_decide(struct word *word, const struct ask *ask, weir_decision *decisi
 static void raise_high(struct word *word, uint64_t value)
 {
     uint64_t high = atom_load(&word->high);
-    while (high < value && !atom_swap(&word->high, &high, value)) continue;
+    while (high < value && !atom_swap_relaxed(&word->high, &high, value)) continue;
 }
 
 bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decision, uint64_t actual)
@@ -140,7 +141,8 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
         if (word_is_closed(raw)) return false;
         const struct rule rule = copy_rule(word).rule;
         uint64_t value = raw;
-        const uint64_t out = atom_load_acquire(&word->out);
+        if (actual < decision->charged) atom_fence_full(); /* see word_trade's */
+        const uint64_t out = atom_load(&word->out);
         /* Decided before the limit was changed: its ticks mean nothing now, so nothing is given back.  Nor is it while
            permits are out, see lease.c. */
         const bool foreign = rule.generation != (uint32_t)decision->reserved;
@@ -160,7 +162,7 @@ bool word_settle(struct word *word, uint64_t now_ns, const weir_decision *decisi
    again. */
 static bool at_its_highest(const struct word *word, const struct rule *rule, uint64_t value, uint64_t now_ns)
 {
-    return most(value, tick_at(rule, now_ns)) >= atom_load_acquire(&word->high);
+    return most(value, tick_at(rule, now_ns)) >= atom_load(&word->high);
 }
 
 bool word_trade(struct word *word, const struct trade *trade, struct lease_slice *slice)
@@ -173,7 +175,7 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
         if (!here) break;
         const struct rule rule = copy_rule(word).rule;
         uint64_t value = raw;
-        const uint64_t out = subtract_to_zero(atom_load_acquire(&word->out), told - trade->held);
+        const uint64_t out = subtract_to_zero(atom_load(&word->out), told - trade->held);
         struct trade may = *trade;
         if (!at_its_highest(word, &rule, value, trade->now_ns)) may.want = least(trade->want, trade->held);
         *slice = lease_trade(&rule, &value, &may, out);
@@ -210,7 +212,7 @@ void word_close(struct word *word, struct rule *rule, uint64_t *value)
     *rule = copy_rule(word).rule;
     do {
         above = least(word_highest(word, word_value(raw)) + 1, WORD_VALUE_MAX);
-    } while (!atom_swap(&word->value, &raw, WORD_CLOSED | above));
+    } while (!atom_swap_acquire(&word->value, &raw, WORD_CLOSED | above));
     *value = word_value(raw);
 }
 

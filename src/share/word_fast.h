@@ -67,12 +67,11 @@ static inline uint64_t word_see(const struct word *word)
 }
 
 /* True if one permit is refused by the note; false: not known.  The rule of that generation is the one noted, or is
-   just being written for a later word; so the refusal is right for the moment when the word was read.  near_ns is
-   stored after the generation: where it is another rule's, so is the generation. */
+   just being written for a later word; so the refusal is right for the moment when the word was read. */
 static inline bool word_denies(const struct word *word, uint64_t raw, uint64_t now_ns, const struct note *note)
 {
     if (raw != note->value || now_ns >= note->passes_ns) return false;
-    return atom_load_acquire(&word->fast.near_ns) != 0 && (uint32_t)atom_load(&word->fast.kind) == note->generation;
+    return atom_load(&word->fast.near_ns) != 0 && (uint32_t)atom_load(&word->fast.kind) == note->generation;
 }
 
 /* False: not known, and nothing done.  No sum overflows: near_ns sees to that. */
@@ -80,7 +79,7 @@ static inline bool word_grant(struct word *word, uint64_t raw, uint64_t now_ns, 
 {
     const struct word_fast *fast = &word->fast;
     const uint64_t elapsed_ns = now_ns - atom_load(&fast->anchor_ns);
-    if ((int64_t)raw <= 0 || atom_load_acquire(&word->out) != 0) return false; /* closed, or never used */
+    if ((int64_t)raw <= 0 || atom_load(&word->out) != 0) return false; /* closed, or never used */
     if (elapsed_ns - 1 >= atom_load(&fast->near_ns) || cost - 1 >= atom_load(&fast->permits)) return false;
     const uint64_t beyond = multiply_shift_floor(elapsed_ns, atom_load(&fast->fraction), 64);
     const uint64_t now = elapsed_ns * atom_load(&fast->whole) + beyond + atom_load(&fast->anchor_tick);
@@ -89,7 +88,7 @@ static inline bool word_grant(struct word *word, uint64_t raw, uint64_t now_ns, 
     if (raw > latest) return false;
     const uint64_t start = most(raw, now), drained = start + ticks;
     *granted = (struct granted){drained, latest - start, kind};
-    return atom_swap(&word->value, &raw, drained);
+    return atom_swap_release(&word->value, &raw, drained);
 }
 
 #endif

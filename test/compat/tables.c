@@ -3,6 +3,7 @@
 
        tables write FOLDER    [built with that weir: make] makes the files, and prints what it answers
        tables check FOLDER    asks copies of those files the same: prints what this weir answers
+       tables refused FOLDER  files of a machine that is another one: prints why this weir does not open them
 
    All times are the table's own, so the answers do not depend on the day, the boot or the machine.
 
@@ -74,11 +75,25 @@ static void answer(const char *folder, const struct file *file)
     weir_table_close(table);
 }
 
+static void refused(const char *folder, const struct file *file)
+{
+    weir_error error;
+    weir_table *table = try_file(folder, file, WEIR_JOIN, &error);
+    if (table != NULL) stop(file->name, "it was opened");
+    if (error.code != WEIR_EVERSION) stop(file->name, error.message);
+    printf("%s\n", error.message);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 3) stop("usage", "tables write|check FOLDER");
+    if (argc != 3) stop("usage", "tables write|check|refused FOLDER");
     const bool writes = strcmp(argv[1], "write") == 0;
+    const bool are_refused = strcmp(argv[1], "refused") == 0;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (are_refused) {
+            refused(argv[2], &files[i]);
+            continue;
+        }
         if (writes) make(argv[2], &files[i]);
         answer(argv[2], &files[i]);
     }

@@ -89,16 +89,23 @@ static inline weir_table_options options_of_file(const struct file *file, const 
     return options;
 }
 
-static inline weir_table *open_file(const char *folder, const struct file *file, weir_sharing sharing)
+/* NULL: *error says why. */
+static inline weir_table *try_file(const char *folder, const struct file *file, weir_sharing sharing, weir_error *error)
 {
     char path[PATH_MAX_HERE];
     weir_plan plan;
     weir_table *table;
-    weir_error error;
     snprintf(path, sizeof path, "%s/%s", folder, file->name);
     weir_table_options options = options_of_file(file, path, &plan);
     options.sharing = sharing;
-    if (weir_table_open(&table, &options, &error) != 0) stop(file->name, error.message);
+    return weir_table_open(&table, &options, error) == 0 ? table : NULL;
+}
+
+static inline weir_table *open_file(const char *folder, const struct file *file, weir_sharing sharing)
+{
+    weir_error error;
+    weir_table *table = try_file(folder, file, sharing, &error);
+    if (table == NULL) stop(file->name, error.message);
     return table;
 }
 

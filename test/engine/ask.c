@@ -8,7 +8,8 @@
        take KEY [COST [N]]    N times; "allow|deny|never remaining REST from engine|lease|away", one line for each
        count KEY N            N times, told together: "engine A away B allowed C"
        batch KEY N            the same, at once, of N keys KEY0 ...
-       peek KEY, charge KEY COST, settle ACTUAL (of the last take), forget KEY
+       peek KEY, charge KEY COST, forget KEY
+       settle ACTUAL, renew, release       of the last take; "settled|renewed|released yes|no"
        tick [N]               N times weir_engine_tick, 10 ms apart
        stats                  "NAME NUMBER" a line
        install, check         lines, then "done 0" or "done CODE MESSAGE"
@@ -136,10 +137,9 @@ static void set_limit(const char *text)
     else printf("limit: %d %s\n", error.code, error.message);
 }
 
-static void settle(uint64_t actual)
+static void say_done(const char *what, bool done)
 {
-    const bool done = weir_engine_settle(engine, limit, last_key, &last, actual);
-    printf("settled %s\n", done ? "yes" : "no");
+    printf("%s %s\n", what, done ? "yes" : "no");
 }
 
 static void say_stats(void)
@@ -200,7 +200,11 @@ static void obey(char *text)
     if (strcmp(word[0], "take") == 0) take(key, number(word[2], 1), number(word[3], 1));
     else if (strcmp(word[0], "count") == 0) count(key, number(word[2], 1));
     else if (strcmp(word[0], "batch") == 0) batch(key, number(word[2], 1));
-    else if (strcmp(word[0], "settle") == 0) settle(number(word[1], 0));
+    else if (strcmp(word[0], "settle") == 0)
+        say_done("settled", weir_engine_settle(engine, limit, last_key, &last, number(word[1], 0)));
+    else if (strcmp(word[0], "renew") == 0) say_done("renewed", weir_engine_renew(engine, limit, last_key, last.end));
+    else if (strcmp(word[0], "release") == 0)
+        say_done("released", weir_engine_release(engine, limit, last_key, last.end));
     else if (strcmp(word[0], "stats") == 0) say_stats();
     else if (strcmp(word[0], "tick") == 0) tick(number(word[1], 1));
     else if (strcmp(word[0], "install") == 0) administer(weir_engine_install);

@@ -54,6 +54,8 @@ app_user() # WORD...: as that user
 run 'the secret of receipts, by who does not' app_user GET 'receipts:{weir:}'
 grep -q '^NOPERM' out err || fail 'it is allowed'
 for call in 'FCALL weir_take 1 {weir:app} 10/s 1' 'FCALL weir_take 1 {weir:log} 10/s\ algorithm=sliding-log 1' \
+    'FCALL weir_take 1 {weir:slots} 2\ concurrent\ lease=1h 2' \
+    'FCALL weir_take 1 {weir:slots} 2\ concurrent\ lease=1h 1' \
     'FCALL weir_forget 1 {weir:app}'; do
     eval "words=($call)"
     run "$call" app_user "${words[@]}"
@@ -108,11 +110,11 @@ if [ $lines != 3 ]; then fail "README.md shows $lines of an engine"; fi
 # Shown as what an engine does not read.
 riches=('1.5/s' '1.5M/s' '10 per minute' '10r/s' '12000,1.1' '1.5M bytes/s burst=10M')
 printf '%s\n' "${riches[@]}" >riches
-limits() # in `, ' or ", but what paces only: a profile, random arrivals
+limits() # in `, ' or ", but what paces only, and what has a key each: lists with slots, tenants
 {
     grep -ohE "[\`'\"][0-9][^\`'\"]*/[0-9]*[a-z]+[^\`'\"]*[\`'\"]" "$tree/README.md" \
         "$tree"/doc/{choose,bounds,engine,operate}.md |
-        sed 's/^.//; s/.$//' | grep -vxFf riches | grep -vE '\.\.| for |arrivals=' | sort -u
+        sed 's/^.//; s/.$//' | grep -vxFf riches | grep -vE '\.\.| for |arrivals=|concurrent.*;| under ' | sort -u
 }
 limits >texts
 if [ "$(wc -l <texts)" -lt 15 ]; then fail 'the pages show hardly any limit'; fi
@@ -137,7 +139,7 @@ else
     skip_part 'the commands of the module' 'weir-redis.so is not built'
 fi
 while IFS= read -r text; do
-    run "FCALL weir_take, $text" weir_user FCALL weir_take 1 "{weir:$text}" "$text" 1 PEEK
+    run "FCALL weir_take, $text" weir_user FCALL weir_take 1 "{weir:$text}" "$text" PEEK
     says out allow
     for name in "${modules[@]}"; do
         run "WEIR.TAKE $text" to "$name" WEIR.TAKE "$text" k PEEK

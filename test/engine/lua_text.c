@@ -124,7 +124,7 @@ static const char *const listed[] = {"2.1022/11d burst=82 algorithm=leaky nodela
                                      "10/s nodelay=1",
                                      "10/s nodelay catchup=1.1",
                                      "10/s shadow",
-                                     "10/s hold=1s",
+                                     "10/s lease=1s",
                                      "10/s count-refused block=1s",
                                      "10/s block=1s",
                                      "10/s start=empty",
@@ -146,7 +146,69 @@ static const char *const listed[] = {"2.1022/11d burst=82 algorithm=leaky nodela
                                      "1/36028797018963960ns",
                                      "1000000/142year algorithm=leaky burst=5",
                                      "1000000/143year algorithm=leaky burst=5",
-                                     "1000/143year burst=5"};
+                                     "1000/143year burst=5",
+                                     "20 concurrent lease=30s",
+                                     "20 concurrent jobs lease=30s; 100/s",
+                                     "20  concurrent lease=30s",
+                                     "20 concurrent  jobs lease=30s",
+                                     "20 concurrent job lease=30s",
+                                     "20 concurrent hours lease=30s",
+                                     "20 concurrents lease=30s",
+                                     "20 concurrent-ones lease=30s",
+                                     "20 jobs concurrent lease=30s",
+                                     "20 concurrent",
+                                     "20 concurrent lease=0s",
+                                     "20 concurrent lease=1500ns",
+                                     "20 concurrent lease=35year",
+                                     "20 concurrent lease=36year",
+                                     "20 concurrent lease=30s lease=30s",
+                                     "20 concurrent lease=30s algorithm=gcra",
+                                     "20 concurrent lease=30s algorithm=concurrent",
+                                     "20 concurrent lease=30s burst=20",
+                                     "20 concurrent/s lease=30s",
+                                     "20 concurrent per s lease=30s",
+                                     "20 concurrent lease=30",
+                                     "10000 concurrent lease=1h",
+                                     "10001 concurrent lease=1h",
+                                     "70000 concurrent lease=1h",
+                                     "0 concurrent lease=1h",
+                                     "20k concurrent lease=1h",
+                                     "20 concurrent lease=1h; 3 concurrent lease=1h",
+                                     "100/s; 20 concurrent lease=30s",
+                                     "unlimited weight=2",
+                                     "unlimited  weight=1000 ; none",
+                                     "unlimited weight=0",
+                                     "unlimited weight=1001",
+                                     "unlimited weight=02",
+                                     "unlimited weight",
+                                     "unlimited weight=2 weight=2",
+                                     "unlimited weight=2 burst=3",
+                                     "unlimited algorithm=gcra weight=2",
+                                     "unlimited-weight=2",
+                                     "none weight=2",
+                                     "10/s weight=3 burst=4; 20/s",
+                                     "10/s guaranteed weight=3; 20/s weight=2",
+                                     "10/s; 20/s weight=2",
+                                     "unlimited; unlimited weight=2",
+                                     "10/s weight=3 algorithm=hybrid",
+                                     "10/s weight=3 algorithm=sliding-window",
+                                     "unlimited weight=2 under 400/s burst=100",
+                                     "unlimited weight=2 under 400/s weight=3",
+                                     "unlimited under 400/s weight=3",
+                                     "1/s under unlimited weight=7 under 5/s weight=2 under 1/d; 400/s",
+                                     "1/s weight=2 under 9/s algorithm=hybrid; 1000000/s burst=1",
+                                     "1/s weight=2 under 9/s algorithm=hybrid",
+                                     "1/s weight=2 under unlimited",
+                                     "1/s algorithm=leaky weight=2 under 9/s",
+                                     "unlimited weight=2 under 1000000/s burst=1000000",
+                                     "unlimited weight=2 under 1000000000/s burst=30000000000",
+                                     "unlimited weight=2 under 1000000000/s burst=40000000000",
+                                     "unlimited weight=2 under 3/d burst=1000",
+                                     "unlimited weight=2 under 3/d burst=1300",
+                                     "unlimited weight=2 under 7/year burst=9",
+                                     "unlimited weight=2 under 13/s burst=1500ms",
+                                     "10/s algorithm=concurrent lease=1s",
+                                     "10/s algorithm=concurrent"};
 
 /* Of those listed: leaky at periods of over 142 years when its count is made whole. */
 enum { UNWRITTEN_LISTED = 2 };
@@ -178,7 +240,7 @@ static const char *const pieces[] = {" ",
                                      " start=empty",
                                      " start=full",
                                      " shadow",
-                                     " hold=1s",
+                                     " lease=1s",
                                      " pay=self",
                                      " cold=3",
                                      " warmup=10s",
@@ -208,6 +270,11 @@ static const char *const pieces[] = {" ",
                                      "1.000",
                                      "12000,1.1",
                                      " concurrent",
+                                     " concurrent jobs",
+                                     " lease=1500ns",
+                                     " weight=3",
+                                     " weight=1001",
+                                     "unlimited weight=2 under ",
                                      "/3ns",
                                      "/1.5us",
                                      "9007199254740993",
@@ -228,9 +295,21 @@ static void mutate(uint64_t *seed, char text[TEXT_SIZE])
     memcpy(text, other, sizeof other);
 }
 
+/* Alone, or in front of the others. */
+static void a_concurrent(uint64_t *seed, char text[TEXT_SIZE])
+{
+    char others[TEXT_SIZE];
+    memcpy(others, text, sizeof others);
+    text[0] = '\0';
+    text_add(text, "%" PRIu64 " concurrent%s lease=", random_positive(seed, 14), random_one_in(seed, 3) ? " jobs" : "");
+    text_time(seed, text);
+    if (random_one_in(seed, 2)) text_add(text, "; %s", others);
+}
+
 static void a_text(uint64_t *seed, char text[TEXT_SIZE])
 {
     random_text(seed, text);
+    if (random_one_in(seed, 4)) a_concurrent(seed, text);
     for (uint64_t i = random_below(seed, 4); i > 0; i--) mutate(seed, text);
 }
 
@@ -256,6 +335,13 @@ static void say_plan(const struct micro_plan *micro, char said[SAID_SIZE])
 {
     said[0] = '\0';
     for (unsigned i = 0; i < micro->count; i++) say_rule(&micro->rule[i], said);
+    const struct micro_weights *weights = &micro->weights;
+    const size_t at = strlen(said);
+    if (weights->weight == 0) return;
+    if (micro->levels == 1) snprintf(said + at, SAID_SIZE - at, " weight %" PRIu64, weights->weight);
+    else
+        snprintf(said + at, SAID_SIZE - at, " weight %" PRIu64 " of %u %u %" PRIu64 " %" PRIu64, weights->weight,
+                 weights->level, weights->limit, weights->permit, weights->per);
 }
 
 /* The rules, or "refused". */
@@ -356,6 +442,7 @@ static void check_options(redisContext *engine, uint64_t *seed, struct sums *sum
                                           " pay=self",
                                           " warmup=10s",
                                           " cold=3",
+                                          " weight=2",
                                           " strictness=0.5"};
     enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms, OPTIONS_HERE = sizeof options / sizeof *options };
     for (int i = 0; i < ALGORITHMS * OPTIONS_HERE * OPTIONS_HERE; i++) {

@@ -21,6 +21,7 @@ limits:
   tried:  {limit: 1/h, shadow: true}
   login:  {limit: 1/h, key: [address], exempt: [10.0.0.0/8]}
   here:   {limit: "2/h", engine: off}
+  back:   {limit: "2 concurrent lease=1h; 100/h", key: none}
   warm:   {limit: "2/s warmup=10s", engine: off}
 overrides: {login: {192.0.2.1: 3/h, 192.0.2.2: unlimited}}
 END
@@ -152,6 +153,35 @@ settles 1 few "$receipt" 2
 until_true grep -q 'the secret of receipts, receipts:{weir:}, cannot be read: NOPERM' serve.few
 stop_serve few
 
+# ---- slots: held by one's client, renewed and released by whichever service it asks ----
+takes allow one back x
+id=$(tail -n 1 out)
+takes allow two back y
+takes deny one back x
+what='slots in an engine'
+holds() # 0|1 SERVICE VERB ID
+{
+    redis-cli -p "${resp_of[$2]}" "WEIR.$3" back x "$4" >out
+    if [ "$(cat out)" != "$1" ]; then fail "$2: $3 $4 is not $1"; fi
+}
+holds 1 two RENEW "$id"
+takes deny two back x
+holds 1 two RELEASE "$id"
+holds 0 one RELEASE "$id"
+takes allow one back x COST 0 5
+if [ -n "$(tail -n 1 out)" ]; then fail 'what takes no slot has an id'; fi
+takes allow one back x
+receipt=$(sed -n 7p out)
+settles 1 two "$receipt" 0
+takes allow two back x
+holds 1 one RELEASE "$(tail -n 1 out)"
+takes allow two back x COST 1 PEEK
+if [ "$(sed -n 3p out)" != 0 ]; then fail 'one of two is held still'; fi
+fetch 200 one /v1/take -d limit=back
+says head '"back-1";q=2;qu="concurrent-requests", "back-2";q=100;w=3600'
+fetch 200 two /v1/release -d limit=back -d "id=$(jq -r .id body)"
+json body '.released == true'
+
 # ---- HTTP ----
 fetch 200 one /v1/take -d limit=2/h -d key=web
 says out '"remaining":1'
@@ -209,7 +239,7 @@ json out ".engine.away == false and .engine.name == \"$(url_of main)\""
 sed -i 's/deadline: 1s/deadline: 900ms/' weir.yaml
 kill -HUP "${serve_of[one]}" "${serve_of[two]}"
 for turn in one two; do
-    until_true grep -q 'reloaded: 9 limits$' "serve.$turn"
+    until_true grep -q 'reloaded: 10 limits$' "serve.$turn"
     takes deny $turn api acme
     takes deny $turn 3/h user:42
 done

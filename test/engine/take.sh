@@ -65,7 +65,7 @@ refused 'deploy has used 3/h; again in ' 3/h deploy
 passes 3/h other --cost 3
 refused 'other has 0 left of 3/h, not 2; again in ' 3/h other --cost 2
 passes 3/h
-wrong 2 'can never be allowed: --cost 4 is more than 3/h' 3/h deploy --cost 4 --engine "$url"
+wrong 2 'can never be allowed: 4 requests are more than 3/h' 3/h deploy --cost 4 --engine "$url"
 asks 0 unlimited deploy --engine "$url"
 if [ -n "$(find home -type f)" ]; then fail 'there is a file'; fi
 what='the key in the engine'

@@ -22,7 +22,7 @@ for section in grant deny clock sleep pace table; do
     if [ "$(grep -c "^$section" out)" != 1 ]; then fail "not one title: $section"; fi
 done
 if [ "$(awk 'length($0) > 100' out | wc -l)" != 0 ]; then fail 'a line is too long to be read'; fi
-if grep -qE 'nan|inf' out; then fail 'something was not measured'; fi
+if grep -qwE 'nan|inf' out; then fail 'something was not measured'; fi
 what='columns of pace' # "per second" is one
 awk '/ ratio$/ { columns = NF - 1; next } columns && $1 !~ /^[0-9]/ { exit } columns { print NF - columns }' out |
     sort -u >columns
@@ -101,7 +101,7 @@ json out 'keys_unsorted == ["weir", "processors", "table"]'
 json out '.table.keys == 2000 and .table.bytes >= 2000 * 16 and .table.batch == 32 and .table.rounds == 15'
 json out '.table.bytes_per_key > 16 and .table.bytes_per_key_at_last > 16'
 json out '[.table.threads[].threads] == [1, 2, 3]'
-for name in floor single floor_loop loop floor_batch batch; do
+for name in floor single floor_loop loop floor_batch batch both tenant; do
     json out "[.table, .table.threads[]] | all(.${name}_per_s > 0)"
 done
 for name in single loop batch; do
@@ -115,7 +115,7 @@ run 'table in words' "$weir-bench" "${small[@]}" --threads 2
 ends 0
 silent err
 says out 'table of 2,000 keys of 8 to 16 bytes: '
-for way in 'one by one' 'in a loop' 'batches of 32'; do
+for way in 'one by one' 'in a loop' 'batches of 32' tenants; do
     if [ "$(grep -cE "^ +2  $way +[0-9.]+ +[0-9.]+ +[0-9.]+$" out)" != 1 ]; then fail "not one row: $way"; fi
 done
 

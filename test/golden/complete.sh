@@ -50,6 +50,7 @@ for shell in bash zsh fish; do
     completes 'FILES' weir serve ''
     completes 'FILES' weir explain --svg ''
     completes 'FILES' weir take 3/h x -- ''
+    completes 'TERM' weir take 3/h x --lost-signal T
     completes 'grant deny clock pace table' weir-bench ''
     completes '--rate --rounds' weir-bench --r
     case $shell in

@@ -133,7 +133,7 @@ explains '100/s algorithm=sliding-log' <<'END'
   in any second   at most 100
   largest call    100; a larger one can never pass
   back to full    1 s after the last call
-  memory          456 bytes of state; in a limiter 14,144; in a table 754 bytes a key in all; in a file 1,492
+  memory          456 bytes of state; in a limiter 14,272; in a table 754 bytes a key in all; in a file 1,492
   note            exact: no window of the period holds more, wherever it begins; memory grows with the count
   in weir serve   a call of any cost takes up to 200 steps; logs have up to 8,000 permits, in a client's text 2,000
   in an engine    a call of any cost takes up to 132 steps; logs have up to 100,000 permits
@@ -297,6 +297,34 @@ for_engine '5 Things/2 weeks' '"5/2w burst=5 algorithm=gcra"'
 for_engine '12000,1.25' '"12000/s burst=10ms catchup=1.25 algorithm=hybrid"'
 for_engine '10 per hour, 500_000 bytes/d' '"10/h burst=10 algorithm=gcra; 500000 bytes/d burst=500000 algorithm=gcra"'
 for_engine '10/s algorithm=cycle' null
+run 'a concurrent limit as JSON' "$weir" explain '8 concurrent jobs lease=1h; 100 tokens/s' --json --window 5min
+json out '.limits[0] == {limit: "8 concurrent jobs lease=1h", algorithm: "concurrent", unit: "jobs", at_once: 8,
+                         lease_ns: 3.6e12, largest: 8, state_bytes: 160} and .limits[1].windows[0].most == 199'
+run 'a concurrent limit' "$weir" explain '8 concurrent jobs lease=1h'
+sed -i '/^  memory/,$d' out
+cat >expected <<'END'
+8 concurrent jobs lease=1h
+  at once         at most 8 at any time, however fast they come and go
+  if one dies     its slot is free 1 h after it was taken or last renewed; renew every 20 min
+  if refused      retry says when the next lease ends; a release comes sooner, a renewal later
+  largest call    8; a larger one can never pass
+END
+same out expected
+
+run 'weights as JSON' "$weir" explain 'unlimited weight=3; 5/s' --json
+json out '.limits[0] == {limit: "unlimited weight=3", algorithm: "unlimited", unit: "requests", weight: 3} and
+          (.limits[1] | has("weight") | not)'
+run 'a weight as JSON' "$weir" explain '5/s guaranteed weight=2; 9/s' --json
+json out '.limits[0].weight == 2 and .limits[0].limit == "5/s burst=5 algorithm=gcra guaranteed weight=2"'
+run 'a weight' "$weir" explain 'unlimited weight=1000'
+cat >expected <<'END'
+unlimited weight=1000
+  lets through    everything
+  weight          1,000: so many shares of what its parent has idle, among the tenants that want it
+  for an engine   'unlimited weight=1000'
+END
+same out expected
+
 run "explain --json --pace" "$weir" explain '10 tokens/min' --json --pace
 json out '.limits[0].algorithm == "hybrid" and .limits[0].unit == "tokens" and .limits[0].from_rest == 2'
 
@@ -329,12 +357,16 @@ done <<'END'
 1|0/s|a rate is above 0; to stop everything write none
 11|10/s debt=99999999999999999999|a number this long is more than 64 bits hold; expected a count; for example debt=1000
 4|10 aaaaaaaaaaaaaaaaaaaaaaaa/s|a unit has at most 23 letters; for example 10 tokens/s
-3|5 concurrent|concurrency limits (how many run at once) are not supported; write a rate; for example 5/s
+14|300/s weight=0 algorithm=gcra|a weight is 1 to 1000; for example 300/s weight=3
+18|unlimited weight=1001|a weight is 1 to 1000; for example 300/s weight=3
+12|300/s; 9/s weight=2 algorithm=gcra|the weight of a tenant is in its first limit; for example 300/s weight=3; 10k/h
+6|none weight=2|weight does not belong to algorithm=none; it goes with gcra, unlimited
+1|5 concurrent|how long may one run that never says it ended? write lease=TIME; for example 20 concurrent lease=30s
 11|60/min; 9 concurent|unknown word "concurent"; did you mean concurrent?
 6|10/s 1000/h|expected an option or ";" ; two limits are joined by ";": 10/s; 1000/h
 6|10/s;|expected a rate: a count, a slash and a period; for example 10/s
 33|1/s;1/s;1/s;1/s;1/s;1/s;1/s;1/s;1/s|a text holds at most 8 limits
-6|none burst=3|expected ";" or the end
+6|none burst=3|burst does not belong to algorithm=none; it goes with gcra, hybrid, bursty, leaky
 5|10r/h|r/ is nginx's spelling and knows r/s and r/m only; for example 10r/s
 1|rate=12000|a limit is written without "rate="; write 12000/s
 1|rate=12000,1.1|a limit is written without "rate="; write 12000,1.1

@@ -32,6 +32,64 @@ draws '1000000/s algorithm=gcra burst=100000' <<'END'
             0         1 s
 END
 
+# ---- callers that hold slots ----
+draws_holders() # LIMIT; the expected drawing on stdin
+{
+    cat >expected
+    run "drawing of $1" "$weir" explain "$1"
+    ends 0
+    silent err
+    sed -i '1,/callers/{/callers/!d}' out
+    same out expected
+    if [ "$(awk '{ if (length > most) most = length } END { print most }' out)" -gt 80 ]; then fail 'too wide'; fi
+}
+
+draws_holders '3 concurrent jobs lease=1h; 10/h' <<'END'
+  6 callers: = holds, R renews, x dies, - lease runs on, . waits
+  A         ====R=
+  B          ====R===R===R===R===R===R==
+  C           ====R==x--------
+  D            ...====R===R===R===
+  E             ..............====R===R==
+  F                 ..............====R===R===R===R===
+  holding   123333333333333333333333333321111111111111000000000000000000
+            |-----------|-----------|-----------|-----------|-----------
+            0           1 h
+END
+draws_holders '65536 concurrent lease=30s' <<'END'
+  7 callers of 13,108 slots: = holds, R renews, x dies, - lease runs on, . waits
+  A         ====R=
+  B          ====R===R===R===R===R===R==
+  C           ====R==x--------
+  D            ====R===R===R===
+  E             ..====R===R==
+  F                 .........====R===R===R===R===
+  G                  .........====R===R
+  holding   123444444444444444433333333211111111100000000000000000000000
+            |-----------|-----------|-----------|-----------|-----------
+            0           30 s
+END
+draws_holders '1 concurrent lease=1h' <<'END'
+  4 callers: = holds, R renews, x dies, - lease runs on, . waits
+  A         ====R=
+  B          .....====R===R===R===R===R===R==
+  C           ...............................====R==x--------
+  D            ..............................................====R===R==
+  holding   111111111111111111111111111111111111111111111111111111111111
+            |-----------|-----------|-----------|-----------|-----------
+            0           1 h
+END
+run 'leases of years' "$weir" explain '3 concurrent lease=100year'
+ends 0
+if grep -qE 'callers|arrivals' out; then fail 'draws something'; fi
+run 'holders as a picture' "$weir" explain '3 concurrent lease=1h' --svg picture
+ends 0
+silent out
+python3 -c 'import sys, xml.dom.minidom as x
+bars = [bar.getAttribute("fill") for bar in x.parse("picture").getElementsByTagName("rect")]
+assert bars.count("#1668b2") == 6 and bars.count("#a01818") == 1 and bars.count("#ddd") == 3, bars' ||
+    fail 'is no picture of six holders'
+
 # ---- a rate that changes with time ----
 run 'the drawing of a profile' "$weir" explain --pace \
     '100/s..1000/s for 30s then 1000/s for 1min then pause 5s then 200/s'
@@ -92,7 +150,7 @@ says err 'weir: --svg no/where: No such file or directory'
 
 # The pictures of the documentation are what the command draws.
 for picture in "$tree"/doc/plots/*.svg; do
-    limit=$(sed -n 's/^<text[^>]*>\(.*\): [0-9]* of [0-9]* pass at once<.*/\1/p' "$picture")
+    limit=$(sed -nE 's/^<text[^>]*>(.*): [0-9]+ (of [0-9]+ pass at once|callers)<.*/\1/p' "$picture")
     run "the picture of $limit (tools/plots draws them anew)" "$weir" explain "$limit" --svg picture
     ends 0
     same picture "$picture"

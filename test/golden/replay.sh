@@ -303,8 +303,35 @@ combined 192.0.2.1 0 7 >>sizes.log
 combined 192.0.2.1 0 4 >>sizes.log
 run 'bytes that nobody counts' "$weir" replay '5B/h burst=5' --json sizes.log
 says err 'weir: replay: a limit counts bytes, but each request costs 1; name the field that has them'
-run 'bytes that are charged as requests' "$weir" replay '5B/h; 1/s' --cost body_bytes_sent --json sizes.log
-says err 'weir: replay: some limits count requests and some bytes, but --cost is charged to all of them'
+run 'bytes that are charged as requests' "$weir" replay '5B/h' --or 1/s --cost body_bytes_sent --json sizes.log
+says err 'weir: replay: some limits count requests and some bytes, but --cost is charged to all of them; write'
+says err ' --cost bytes=body_bytes_sent, and a request costs 1'
+run 'one number for several units' "$weir" replay '1/s; 5B/h' --cost body_bytes_sent --json sizes.log
+ends 2
+says err 'weir: limits count requests and bytes: write --cost bytes=body_bytes_sent'
+run 'a unit that is not named' "$weir" replay '1 jobs/s; 5B/h' --cost bytes=body_bytes_sent --json sizes.log
+ends 2
+says err 'weir: limits count jobs and bytes: write --cost jobs=body_bytes_sent'
+# 0, 7 and 4 bytes at one time: 2 requests an hour, 12 bytes; of a log, whose places are as many as are needed, too.
+for bytes in '12B/h burst=12' '12B/h algorithm=sliding-log'; do
+    for requests in '2/h burst=2' '2/h algorithm=sliding-log'; do
+        run "a cost by unit: $requests; $bytes" "$weir" replay "$requests; $bytes" --or "$bytes" --or "$requests" \
+            --cost bytes=body_bytes_sent --json sizes.log
+        silent err
+        json out '[.limits[] | .allowed] == [2, 3, 2]'
+    done
+done
+for words in --nodes=2 '--tenant=remote_addr' '-F --charge=redis://127.0.0.1:1'; do
+    # shellcheck disable=SC2086 # options
+    run "a cost by unit with $words" "$weir" replay 5B/h --cost bytes=body_bytes_sent $words sizes.log
+    ends 2
+    says err 'weir: replay: --cost UNIT=FIELD cannot be used with --nodes, --tenant or --charge'
+done
+for cost in =body_bytes_sent bytes=; do
+    run "--cost $cost" "$weir" replay 5B/h --cost "$cost" sizes.log
+    ends 2
+    says err '--cost: expected a field, or a unit and its field'
+done
 run 'a cost that is what the limit counts' "$weir" replay '5/h' --cost body_bytes_sent --json sizes.log
 silent err
 run 'a cost above the burst' "$weir" replay '5B/h burst=5' --cost body_bytes_sent --json sizes.log

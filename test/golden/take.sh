@@ -191,12 +191,35 @@ says err "refused: $(head -c 60 /dev/zero | tr '\0' k)... has used"
 wrong 'a key has 1 to 4096 bytes' 1/h "$(head -c 4097 /dev/zero | tr '\0' k)"
 wrong 'a key has 1 to 4096 bytes' 1/h ''
 
+# ---- a cost by unit ----
+units='60 requests/w; 1k tokens/w'
+run 'a cost by unit' "$weir" take "$units" units --cost tokens=0.9k,requests=2 --json
+json out '.allowed and .charged == {"requests": 2, "tokens": 900}'
+run 'a unit that is not named is a request' "$weir" take "$units" units --cost tokens=1 --json
+json out '.allowed and .charged == {"requests": 1, "tokens": 1} and .remaining == 57'
+refused 1 "$units" units --cost tokens=8,requests=58
+says err 'units has 57 left of 60/w burst=60 algorithm=gcra, not 58'
+refused 1 "$units" units --cost tokens=200 --wait 1s
+says err 'units has 99 left of 1000 tokens/w burst=1000 algorithm=gcra, not 200'
+run 'refused, of a cost by unit' "$weir" take "$units" units --cost tokens=200 --json
+json out '.allowed == false and .charged == {"requests": 0, "tokens": 0}'
+run 'a command that could not be started has used nothing' "$weir" take "$units" units --cost tokens=50 -- ./not-there
+ends 127
+run 'a cost by unit, looked at' "$weir" take "$units" units --cost tokens=50 --peek --json
+json out '.allowed and .charged == {"requests": 0, "tokens": 0} and .remaining == 49'
+passes '5/h; 9/d' both --cost requests=5
+refused 1 '5/h; 9/d' both
+wrong '--cost "812": limits count requests and tokens: write --cost tokens=812' "$units" units --cost 812
+wrong '--cost "token=812": "token" is no unit here; limits count requests and tokens: write --cost tokens=812' \
+    "$units" units --cost token=812
+
 # ---- what can never pass ----
 wrong 'can never be allowed: the limit "none" lets nothing through' none
-wrong 'at once; each limit is charged the same; weir serve takes a cost for each: WEIR.TAKE LIMIT KEY COST 1 2000' \
-    '60 requests/min; 100k tokens/min' --cost 2000
-wrong 'can never be allowed: --cost 4 is more than 3/h burst=3 algorithm=gcra can let through at once' 3/h --cost 4
-wrong 'can never be allowed: --cost 4 is more than 3/d burst=3 algorithm=gcra can' '10/h;3/d' --cost 4
+wrong 'can never be allowed: 2000000 tokens are more than 100000 tokens/min burst=100000 algorithm=gcra can let' \
+    '60 requests/min; 100k tokens/min' --cost tokens=2M
+wrong 'can never be allowed: 4 requests are more than 3/h burst=3 algorithm=gcra can let through at once' 3/h --cost 4
+wrong 'can never be allowed: 4 requests are more than 3/d burst=3 algorithm=gcra can' '10/h;3/d' --cost 4
+wrong 'can never be allowed: 18446744073709551615 requests are more than 3/h' 3/h --cost 18446744073709551615
 run 'never, with a command' "$weir" take none -E 9 -- touch run
 ends 125
 
@@ -207,9 +230,10 @@ wrong 'column 3: ' 3/month
 wrong 'there is no option --colour' 3/h --colour
 wrong 'column 1: expected a slash and a period; write 3/s for so many a second' 3 x
 wrong '--cost needs a value' 3/h --cost
-for cost in 0 -1 1.5 one 18446744073709551615; do
-    wrong "--cost \"$cost\": expected a whole number from 1" 3/h --cost "$cost"
+for cost in -1 1.5 one 1,5; do
+    wrong "--cost \"$cost\": expected a whole number; for example --cost 5" 3/h --cost "$cost"
 done
+for cost in 0 requests=0; do wrong "--cost \"$cost\": expected a whole number from 1" 3/h --cost "$cost"; done
 for status in 256 -1 1.5 ''; do
     wrong "--refused \"$status\": expected a whole number from 0 to 255" 3/h -E "$status"
 done

@@ -20,7 +20,7 @@ at_once() # COUNT ARGUMENT...
         wait "$pid"
         status=$?
         for ((turn = 0; status == 2 && turn < 100; turn++)); do
-            if ! grep -q 'nothing was taken: .* keeps its lock' err; then break; fi
+            if ! grep -q 'nothing was taken: .*another process holds its lock' err; then break; fi
             "$weir" take "$@" >/dev/null 2>>err
             status=$?
         done

@@ -66,8 +66,19 @@ if command -v pkg-config >/dev/null && [ -e "$libraries/pkgconfig/weir-redis.pc"
     runs "$room/engine-archive"
 fi
 
-"$cmake" -S "$here" -B "$room/cmake" "-DCMAKE_PREFIX_PATH=$to" "-DCMAKE_C_COMPILER=$cc" >"$room/log" &&
-    "$cmake" --build "$room/cmake" >>"$room/log" || { cat "$room/log"; exit 1; }
+by_cmake() # WANTED: the version that the user's project asks for
+{
+    "$cmake" -S "$here" -B "$room/cmake" "-DWANTED=$1" "-DCMAKE_PREFIX_PATH=$to" "-DCMAKE_C_COMPILER=$cc" \
+        >"$room/log" 2>&1
+}
+IFS=. read -r major minor _ <<<"$version"
+others=($((major + 1)).0 "$major.$((minor + 1))")
+if [ "$major" -gt 0 ]; then others+=($((major - 1)).9); fi
+for wanted in "${others[@]}"; do
+    if by_cmake "$wanted"; then echo "$version was found where $wanted was wanted"; exit 1; fi
+    if ! grep -q "requested version \"$wanted\"" "$room/log"; then cat "$room/log"; exit 1; fi
+done
+by_cmake "$major.0" && "$cmake" --build "$room/cmake" >>"$room/log" || { cat "$room/log"; exit 1; }
 runs "$room/cmake/shared"
 runs "$room/cmake/static"
 if [ -e "$libraries/libweir-redis.so" ]; then runs "$room/cmake/redis"; fi

@@ -635,7 +635,7 @@ static enum model_end ended(const struct model_result *result, enum expects expe
 static void run(const struct scene *chosen, const char *part, enum expects expects)
 {
     struct scene filled = *chosen;
-    if (strstr(filled.name, part) == NULL) return;
+    if (strstr(filled.name, part) == NULL || model_leaves_out(filled.name)) return;
     if (filled.trade == NULL) filled.trade = word_trade;
     if (filled.decide == NULL) filled.decide = word_decide;
     if (filled.settle == NULL) filled.settle = word_settle;

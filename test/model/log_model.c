@@ -17,13 +17,13 @@
 
 #include "core/algorithm.h"
 
-static bool noted_swap(struct atom *atom, uint64_t *expected, uint64_t desired);
-#define atom_swap noted_swap
+static bool noted_swap(struct atom *atom, uint64_t *expected, uint64_t desired, const char *site);
+#undef atom_swap_release
+#define atom_swap_release(atom, expected, desired) noted_swap(atom, expected, desired, ATOM_SITE)
 #include "share/log.c" /* NOLINT(bugprone-suspicious-include) */
-#undef atom_swap
 
-enum { THREADS = 3, ACTIONS = 6, LARGE = 8, ENTRIES = 64, W = 10, BEGIN = 1000 };
-enum verb { NOTHING, TAKE, SOME, PEEK, CHARGE, SETTLE, CHANGE, CLOSE, MOVE };
+enum { THREADS = 3, ACTIONS = 6, LARGE = 8, ENTRIES = 64, HISTORY = 64, W = 10, BEGIN = 1000 };
+enum verb { NOTHING, TAKE, SOME, PEEK, CHARGE, SETTLE, CHANGE, CLOSE, MOVE, LAST };
 
 struct action {
     enum verb verb;
@@ -52,14 +52,20 @@ static struct atom current; /* which of the two */
 static weir_decision last[THREADS];
 static jmp_buf death[THREADS];
 
-static struct {
+struct list {
     uint64_t stamp[ENTRIES];
     bool ahead[ENTRIES];
     uint64_t call[ENTRIES]; /* which call it belongs to */
     uint64_t entries, calls, count, span, positions;
     uint32_t generation;
     bool closed;
-} model;
+};
+
+static struct list model;
+
+/* All that it has been, with the newest last, and which of these a thread knows of at least. */
+static struct list was[HISTORY];
+static int moments, knows[THREADS];
 
 /* The call that a thread is in, and what it has to be told if it took effect already. */
 static struct {
@@ -207,6 +213,33 @@ static void let_into_list(uint64_t now, uint64_t cost)
 
 /* ---- what threads do ---- */
 
+/* Another moment begins, of which the thread that made it knows. */
+static void go_on(void)
+{
+    model_check(moments < HISTORY, "more moments than HISTORY");
+    was[moments] = model;
+    if (model_thread() >= 0) knows[model_thread()] = moments;
+    moments++;
+}
+
+/* Is this what the list says, or with weak orders what it said at a moment that is not older than what the thread
+   knows?  Of a call that took nothing. */
+static bool is_told(const struct ask *ask, const weir_decision *decision, int thread)
+{
+    const struct list now = model;
+    const int oldest = model_is_weak() ? knows[thread] : moments - 1;
+    bool same = false;
+    for (int i = moments - 1; i >= oldest && !same; i--) {
+        model = was[i];
+        if (model.closed) continue;
+        const weir_decision expected = decide_by_list(ask);
+        same = memcmp(&expected, decision, sizeof expected) == 0;
+        if (same) knows[thread] = i;
+    }
+    model = now;
+    return same;
+}
+
 static void tell_apart(const weir_decision *expected, const weir_decision *decision)
 {
     model_check(decision->verdict != WEIR_ALLOW || expected->verdict == WEIR_ALLOW, "over-admits");
@@ -220,13 +253,14 @@ void log_taken(void)
     if (thread < 0) return;
     doing[thread].expected = decide_by_list(doing[thread].ask);
     doing[thread].taken = true;
+    go_on();
     model_check(doing[thread].expected.verdict == WEIR_ALLOW, "over-admits");
     if (scene->dies && thread == 0 && model_choose(2) == 1) longjmp(death[thread], 1);
 }
 
-static bool noted_swap(struct atom *atom, uint64_t *expected, uint64_t desired)
+static bool noted_swap(struct atom *atom, uint64_t *expected, uint64_t desired, const char *site)
 {
-    const bool swapped = atom_swap(atom, expected, desired);
+    const bool swapped = model_swap(&atom->value, expected, desired, ATOM_RELEASE, site);
     if (swapped && atom != &log_number(0)->head && atom != &log_number(1)->head) log_taken();
     return swapped;
 }
@@ -257,9 +291,12 @@ static void take(const struct action *action, int thread)
         return;
     }
     model_check(answer == LOG_HERE, "no room for who waits");
+    const bool took = (last[thread].verdict == WEIR_ALLOW && !ask.peek) || ask.charge;
+    if (!took && is_told(&ask, &last[thread], thread)) return;
     if (!doing[thread].taken) {
         model_check(!model.closed, "took from a closed log");
         doing[thread].expected = decide_by_list(&ask);
+        go_on();
     }
     tell_apart(&doing[thread].expected, &last[thread]);
 }
@@ -275,6 +312,7 @@ static void settle_last(const struct action *action, int thread)
     } while (answer == LOG_ELSEWHERE);
     model_check(answer == LOG_HERE, "no room for what was used");
     settle_list(now, &last[thread], action->cost);
+    go_on();
 }
 
 static struct rule rule_of(uint64_t count, uint64_t period, uint32_t generation)
@@ -296,6 +334,7 @@ static void change_limit(const struct action *action, int thread)
     model_check(open != model.closed, "opened by somebody else");
     const bool was_closed = model.closed;
     model.closed = true;
+    go_on();
     const weir_decision *decision = &last[thread];
     const bool waits = action->moves && decision->verdict == WEIR_ALLOW && decision->start.ns > now;
     const uint64_t cost = decision->charged;
@@ -314,6 +353,7 @@ static void change_limit(const struct action *action, int thread)
     }
     log_open(&view);
     model.closed = false;
+    go_on();
 }
 
 static void move_to_larger(const struct action *action)
@@ -331,15 +371,28 @@ static void close_current(void)
     struct log_view view;
     log_close(log_number(atom_load(&current)), &view);
     model.closed = true;
+    go_on();
+}
+
+/* The newest timestamp of a moment that is not older than what the thread knows. */
+static void look_for_last(int thread)
+{
+    uint64_t last_ns = 0;
+    const bool known = log_last(log_number(atom_load_acquire(&current)), &last_ns);
+    bool same = false;
+    for (int i = moments - 1; i >= knows[thread] && !same; i--)
+        same = known == (was[i].entries != 0) && (!known || last_ns == was[i].stamp[was[i].entries - 1]);
+    model_check(same, "not the last timestamp of any moment");
 }
 
 static void act(const struct action *action, int thread)
 {
+    if (action->verb == LAST) look_for_last(thread);
     if (action->verb == CHANGE) change_limit(action, thread);
     else if (action->verb == SETTLE) settle_last(action, thread);
     else if (action->verb == MOVE) move_to_larger(action);
     else if (action->verb == CLOSE) close_current();
-    else if (action->verb != NOTHING) take(action, thread);
+    else if (action->verb != NOTHING && action->verb != LAST) take(action, thread);
 }
 
 static void run_script(void)
@@ -384,6 +437,9 @@ static void begin(void)
     if (scene->forgotten) forget();
     take_before(scene->forgotten ? 0 : W, scene->taken_late);
     for (int i = 1; i < THREADS; i++) last[i] = last[0];
+    memset(knows, 0, sizeof knows);
+    moments = 0;
+    go_on();
 }
 
 /* All that still counts is in the ring, as the list has it. */
@@ -418,6 +474,7 @@ static void end(void)
 #define CHARGES(now, cost) DOES(CHARGE, now, cost, 0)
 #define SETTLES(now, actual) DOES(SETTLE, now, actual, 0)
 #define CLOSES DOES(CLOSE, 0, 0, 0)
+#define LOOKS_FOR_LAST DOES(LAST, 0, 0, 0)
 #define MOVES(now) DOES(MOVE, now, 0, 0)
 #define CHANGES(now, to, period, carry)                                                                                \
     {                                                                                                                  \
@@ -570,6 +627,19 @@ static const struct scene scenes[] = {
      .count = 1,
      .taken = 1,
      .script = {{TAKES(5), TAKES(5)}, {CLOSES, CHANGES(6, 1, W, WEIR_RESET)}}},
+    {.name = "a denial beside two changes",
+     .count = 1,
+     .taken = 1,
+     .script = {{TAKES(5)}, {CHANGES(6, 1, 2 * W, WEIR_KEEP), CHANGES(7, 1, 3 * W, WEIR_KEEP)}}},
+    {.name = "the last timestamp beside takes through the laps",
+     .count = 1,
+     .capacity = 2,
+     .taken = 1,
+     .script = {{LOOKS_FOR_LAST, LOOKS_FOR_LAST}, {TAKES(W), TAKES(2 * W), TAKES(3 * W)}}},
+    {.name = "the last timestamp beside one reserved and cancelled",
+     .count = 1,
+     .taken = 1,
+     .script = {{LOOKS_FOR_LAST}, {RESERVES(5, 1), SETTLES(6, 0)}}},
 };
 
 static void run(const struct scene *chosen)

@@ -14,103 +14,26 @@
    thread whose steps were all tried at a turn sleeps in the turns behind until a step conflicts with its own.  A swap
    that misses is a read.  A pause that waits is a read of the words it waits for; once it can go on it always can, so
    the step that woke it is no race but simply before it. */
-#include "model.h"
+#include "explore.h"
+#include "memory.h"
 
-#include "coroutine.h"
-
-#include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
-
-enum { THREADS = MODEL_THREADS_MAX, PLACES = MODEL_PLACES_MAX, STEPS = MODEL_STEPS_MAX, NODES = 2 * STEPS };
-enum { OUTSIDE = -1, NONE = -1 };
 
 static const char UNREPEATABLE[] = "the execution does not repeat: does begin reset everything?";
 
-_Static_assert(PLACES <= 64, "sets of places are masks");
-_Static_assert((int)THREADS <= (int)COROUTINES_MAX, "a stack for each thread");
+static struct exploration x;
 
-struct operation {
-    enum model_kind kind;
-    int place;       /* of the one word; NONE for a wake */
-    uint64_t places; /* as a mask: all words it conflicts on */
-    const uint64_t *word;
-    uint64_t *target;  /* the same word, if it may be written */
-    uint64_t value;    /* stored, added or swapped in */
-    uint64_t expected; /* of a swap */
-    uint64_t seen;     /* result */
-};
+static bool lists_reached;
 
-struct thread {
-    struct operation next;
-    uint32_t clock[THREADS];   /* how many steps of each thread come before what it does next */
-    uint64_t versions[PLACES]; /* of each word, when it was last read or written here */
-    uint64_t window;           /* words read since the last pause */
-    bool fresh;                /* learned, wrote or chose something since the last pause */
-    bool finished;
-};
+/* One step in the sources may be weaker than it says: WEIR_MODEL_WEAKEN=FILE:LINE=ORDER.  What else stands on that line
+   and is relaxed stays so. */
+static const char *weakened;
+static enum model_order weaker;
 
-struct place {
-    const void *address;
-    uint64_t version;   /* writes so far, plus 1 */
-    int write;          /* the last event that wrote it, or NONE */
-    int reads[THREADS]; /* the last event of each thread that read it since, or NONE */
-};
-
-struct event {
-    int thread;
-    int node;
-    uint32_t clock[THREADS]; /* its own entry is its number in its thread, from 1 */
-};
-
-struct node {
-    bool turn;
-    uint64_t count;         /* choice: below which */
-    uint64_t chosen;        /* number, or thread */
-    unsigned enabled;       /* turn, sets of threads: that could go on */
-    unsigned wanted;        /* to be tried */
-    unsigned done;          /* tried, all behind it included */
-    unsigned asleep;        /* need not be tried */
-    int preempted;          /* turns taken away so far, in the row up to here */
-    struct model_step made; /* to notice executions that do not repeat */
-};
-
-static struct {
-    const struct model_scenario *scenario;
-    struct model_result result;
-    struct node nodes[NODES];
-    int node_count;
-    int cursor;    /* the next node to follow, or to add */
-    int first_new; /* races of turns before this one were looked at in an earlier execution */
-    struct thread threads[THREADS];
-    struct place places[PLACES];
-    int place_count;
-    struct event events[STEPS];
-    int event_count;
-    struct model_step trace[NODES];
-    int trace_count;
-    int running; /* the thread whose code runs, or OUTSIDE */
-    int last;    /* who made the last step */
-    int preempted;
-    unsigned asleep; /* for the next turn */
-    jmp_buf outside; /* out of begin or end, when a check fails */
-} x;
-
-static unsigned bit(int thread)
-{
-    return 1U << thread;
-}
-
-static int lowest(unsigned set)
-{
-    int thread = 0;
-    while (!(set & bit(thread))) thread++;
-    return thread;
-}
-
-static bool reduces(void)
-{
-    return !x.scenario->plain && x.scenario->preemptions_max == 0;
-}
+/* [with WEIR_MODEL_SITES set] Which steps of the sources this scene made. */
+static const char *reached[MODEL_SITES_MAX];
+static int reached_count;
 
 /* Failing and telling. */
 
@@ -131,6 +54,33 @@ static void stop(const char *message)
 static void tell(struct model_step step)
 {
     if (x.trace_count < NODES) x.trace[x.trace_count++] = step;
+}
+
+/* Walks by chance: each with its own share of turns that are taken away, and of loads that are late. */
+
+static uint64_t draw(uint64_t below)
+{
+    x.random ^= x.random << 13;
+    x.random ^= x.random >> 7;
+    x.random ^= x.random << 17;
+    return (x.random >> 16) % below;
+}
+
+static int draw_thread(unsigned open)
+{
+    if (x.last != NONE && (open & bit(x.last)) && draw(16) < x.stays) return x.last;
+    for (;;) {
+        const int thread = (int)draw(THREADS);
+        if (open & bit(thread)) return thread;
+    }
+}
+
+static void begin_walk(void)
+{
+    x.node_count = 0;
+    x.first_new = 0;
+    x.stays = (unsigned)draw(16);
+    x.newest = (unsigned)draw(16);
 }
 
 /* The row of nodes. */
@@ -219,6 +169,54 @@ static unsigned still_asleep(const struct node *node, const struct operation *ma
     return set;
 }
 
+static uint64_t choose(uint64_t n, int thread);
+
+/* [of weak orders] Which write of its word a load finds: the newest, and in other executions each one that is not too
+   old.  A swap that could go through may also find an older one that it does not hope for, but none twice.  A thread
+   that finds again what it found in this word last is late only once. */
+static void find(struct operation *op, int thread)
+{
+    const bool swap = op->kind == MODEL_SWAP;
+    const int newest = memory_newest(op->place), oldest = memory_oldest(thread, op->place, op->order);
+    int found[MODEL_STEPS_MAX], count = 0;
+    const int again = (int)x.threads[thread].versions[op->place] - 1;
+    const bool may_be_late = x.scenario->late_max == 0 || x.late < x.scenario->late_max;
+    for (int i = newest; i >= oldest && (op->kind == MODEL_LOAD || swap); i--) {
+        if (i != newest && i != again && !may_be_late) continue;
+        const bool hoped = swap && memory_value(op->place, i) == op->expected;
+        if (i == newest || !hoped) found[count++] = i;
+    }
+    op->found = count > 1 ? found[choose((uint64_t)count, thread)] : newest;
+    op->seen = memory_value(op->place, op->found);
+    x.late += op->found != newest && op->found != again;
+}
+
+static void apply_weakly(struct operation *op, int thread)
+{
+    if (op->kind == MODEL_WAKE) {
+        for (int i = 0; i < x.place_count; i++)
+            if (op->places >> i & 1) memory_reach(thread, i);
+        return;
+    }
+    if (op->kind == MODEL_FENCE) memory_fence(thread, op->order);
+    if (op->kind == MODEL_TOUCH) {
+        const bool ordered = memory_oldest(thread, op->place, MODEL_RELAXED) == memory_newest(op->place);
+        if (!ordered) record_failure("a data race: nothing orders this touch behind the last one");
+        memory_store(thread, op->place, 0, MODEL_RELAXED);
+    }
+    if (op->word == NULL) return;
+    find(op, thread);
+    if (op->kind == MODEL_SWAP && op->seen != op->expected) {
+        op->kind = MODEL_MISS;
+        op->value = op->expected;
+    }
+    if (op->kind == MODEL_ADD) op->value += op->seen;
+    if (op->kind == MODEL_LOAD || op->kind == MODEL_MISS) memory_load(thread, op->place, op->found, op->order);
+    else if (op->kind == MODEL_STORE) memory_store(thread, op->place, op->value, op->order);
+    else memory_swap(thread, op->place, op->value, op->order);
+    if (op->kind == MODEL_STORE || op->kind == MODEL_SWAP || op->kind == MODEL_ADD) *op->target = op->value;
+}
+
 static void apply(struct operation *op)
 {
     op->seen = op->word ? *op->word : 0;
@@ -233,113 +231,13 @@ static void apply(struct operation *op)
 /* What the thread knows of the words, for its next pause. */
 static void learn(struct thread *thread, const struct operation *op, bool wrote)
 {
-    if (op->kind == MODEL_WAKE) return;
+    if (op->kind == MODEL_WAKE || op->kind == MODEL_FENCE) return;
     struct place *place = &x.places[op->place];
     place->version += wrote;
-    thread->fresh |= wrote || thread->versions[op->place] != place->version;
-    thread->versions[op->place] = place->version;
-    thread->window |= op->places;
-}
-
-/* Order and races. */
-
-static bool is_before(int earlier, const uint32_t *clock)
-{
-    const struct event *event = &x.events[earlier];
-    return event->clock[event->thread] <= clock[event->thread];
-}
-
-/* The last events of other threads that conflict with a step of `thread` on these words. */
-static int conflicting(int thread, uint64_t places, bool wrote, int *found)
-{
-    int count = 0;
-    for (int i = 0; i < x.place_count; i++) {
-        if (!(places >> i & 1)) continue;
-        const struct place *place = &x.places[i];
-        if (place->write != NONE && x.events[place->write].thread != thread) found[count++] = place->write;
-        for (int t = 0; wrote && t < THREADS; t++)
-            if (t != thread && place->reads[t] != NONE) found[count++] = place->reads[t];
-    }
-    return count;
-}
-
-static void note_access(int event, uint64_t places, bool wrote)
-{
-    const int thread = x.events[event].thread;
-    for (int i = 0; i < x.place_count; i++) {
-        if (!(places >> i & 1)) continue;
-        struct place *place = &x.places[i];
-        if (wrote) place->write = event;
-        for (int t = 0; wrote && t < THREADS; t++) place->reads[t] = NONE;
-        if (!wrote) place->reads[thread] = event;
-    }
-}
-
-/* first[t]: the first event of each thread in what would happen without `earlier`, which ends with `event`. */
-static void without(int earlier, int event, int *first)
-{
-    unsigned seen = bit(x.events[earlier].thread);
-    for (int t = 0; t < THREADS; t++) first[t] = NONE;
-    for (int e = earlier + 1; e <= event; e++) {
-        const int thread = x.events[e].thread;
-        if (seen & bit(thread)) continue;
-        seen |= bit(thread);
-        if (e == event || !is_before(earlier, x.events[e].clock)) first[thread] = e;
-    }
-}
-
-/* The threads that can begin it: nothing else in it comes before their first event. */
-static unsigned initials(const int *first)
-{
-    unsigned set = 0;
-    for (int t = 0; t < THREADS; t++) {
-        bool begins = first[t] != NONE;
-        for (int s = 0; begins && s < THREADS; s++)
-            if (s != t && first[s] != NONE && is_before(first[s], x.events[first[t]].clock)) begins = false;
-        if (begins) set |= bit(t);
-    }
-    return set;
-}
-
-static void reverse(int earlier, int event)
-{
-    struct node *node = &x.nodes[x.events[earlier].node];
-    int first[THREADS];
-    without(earlier, event, first);
-    const unsigned set = initials(first) & node->enabled;
-    if (!set || (set & (node->wanted | node->asleep))) return;
-    const unsigned own = set & bit(x.events[event].thread);
-    node->wanted |= own ? own : bit(lowest(set));
-}
-
-/* Races with those of `found` that neither the thread's past nor another of them puts before the event anyway. */
-static void find_races(int event, const uint32_t *past, const int *found, int count)
-{
-    for (int i = 0; i < count; i++) {
-        bool direct = !is_before(found[i], past);
-        for (int j = 0; direct && j < count; j++)
-            if (found[j] != found[i] && is_before(found[i], x.events[found[j]].clock)) direct = false;
-        if (direct) reverse(found[i], event);
-    }
-}
-
-static void record_event(int thread, const struct operation *op, bool wrote, int node)
-{
-    const int number = x.event_count++;
-    struct event *event = &x.events[number];
-    uint32_t *past = x.threads[thread].clock;
-    int found[PLACES * THREADS];
-    const int count = conflicting(thread, op->places, wrote, found);
-
-    *event = (struct event){.thread = thread, .node = node};
-    memcpy(event->clock, past, sizeof event->clock);
-    event->clock[thread]++;
-    for (int i = 0; i < count; i++)
-        for (int t = 0; t < THREADS; t++)
-            if (x.events[found[i]].clock[t] > event->clock[t]) event->clock[t] = x.events[found[i]].clock[t];
-    if (reduces() && node >= x.first_new) find_races(number, past, found, count);
-    note_access(number, op->places, wrote);
-    memcpy(past, event->clock, sizeof event->clock);
+    const uint64_t version = x.scenario->weak && op->word ? (uint64_t)op->found + 1 : place->version;
+    thread->fresh |= wrote || thread->versions[op->place] != version;
+    thread->versions[op->place] = version;
+    thread->window |= UINT64_C(1) << op->place;
 }
 
 /* Turns. */
@@ -369,7 +267,8 @@ static void remember_step(int node_number, struct model_step step)
     struct model_step *made = &x.nodes[node_number].made;
     const bool same =
         made->kind == step.kind && made->place == step.place && made->seen == step.seen && made->value == step.value;
-    if (node_number < x.first_new && !same) record_failure(UNREPEATABLE);
+    const bool chose = x.scenario->weak && node_number + 1 == x.first_new; /* another write, perhaps */
+    if (node_number < x.first_new && !same && !chose) record_failure(UNREPEATABLE);
     *made = step;
     tell(step);
 }
@@ -382,13 +281,16 @@ static void make_step(int node_number)
     struct operation *op = &x.threads[thread].next;
     const bool wrote = writes(op);
 
-    x.asleep = reduces() ? still_asleep(node, op) : 0;
-    record_event(thread, op, wrote, node_number);
+    x.asleep = explore_reduces(&x) ? still_asleep(node, op) : 0;
+    races_record(&x, thread, op, wrote, node_number);
     x.preempted = node->preempted + (x.last != NONE && x.last != thread && (node->enabled & bit(x.last)));
     x.last = thread;
-    apply(op);
-    learn(&x.threads[thread], op, wrote);
-    remember_step(node_number, (struct model_step){op->kind, thread, op->place, op->seen, op->value});
+    if (x.scenario->weak) apply_weakly(op, thread);
+    else apply(op);
+    const bool did = wrote && op->kind != MODEL_MISS;
+    learn(&x.threads[thread], op, did);
+    const int late = x.scenario->weak && op->word != NULL && !did ? memory_newest(op->place) - op->found : 0;
+    remember_step(node_number, (struct model_step){op->kind, thread, op->place, op->seen, op->value, late, op->site});
     x.result.steps++;
     run_thread(thread, coroutine_resume);
 }
@@ -407,7 +309,8 @@ static bool add_turn(unsigned enabled)
     node->asleep = x.asleep;
     node->preempted = x.preempted;
     node->chosen = (uint64_t)(x.last != NONE && (open & bit(x.last)) ? x.last : lowest(open));
-    node->wanted = reduces() ? bit((int)node->chosen) : open;
+    if (x.walks) node->chosen = (uint64_t)draw_thread(open);
+    node->wanted = explore_reduces(&x) ? bit((int)node->chosen) : open;
     return true;
 }
 
@@ -441,6 +344,7 @@ static void run_outside(void (*function)(void))
 static void forget_execution(void)
 {
     memset(x.threads, 0, sizeof x.threads);
+    memory_forget();
     x.cursor = 0;
     x.place_count = 0;
     x.event_count = 0;
@@ -448,6 +352,7 @@ static void forget_execution(void)
     x.running = OUTSIDE;
     x.last = NONE;
     x.preempted = 0;
+    x.late = 0;
     x.asleep = 0;
 }
 
@@ -474,17 +379,43 @@ static void execute(void)
     x.result.cut += cut;
 }
 
+static void read_weakened(void)
+{
+    static char site[MODEL_MESSAGE_MAX];
+    static const char *const names[] = {"relaxed", "acquire", "release", "both", "full"};
+    const char *said = getenv("WEIR_MODEL_WEAKEN"), *order = said != NULL ? strchr(said, '=') : NULL;
+    weakened = NULL;
+    lists_reached = getenv("WEIR_MODEL_SITES") != NULL;
+    if (order == NULL || (size_t)(order - said) >= sizeof site) return;
+    memcpy(site, said, (size_t)(order - said));
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (strcmp(order + 1, names[i]) == 0) weaker = (enum model_order)i;
+    weakened = site;
+}
+
 struct model_result model_run(const struct model_scenario *scenario)
 {
     bool more = true;
-    x.scenario = scenario;
+    read_weakened();
+    reached_count = 0;
+    static struct model_scenario copy;
+    copy = *scenario;
+    const char *bounds = getenv("WEIR_MODEL_BOUNDS"), *walks = getenv("WEIR_MODEL_WALKS");
+    if (getenv("WEIR_MODEL_WEAK") != NULL) copy.weak = true;
+    if (bounds != NULL) sscanf(bounds, "%d,%d", &copy.preemptions_max, &copy.late_max);
+    x.walks = walks != NULL;
+    x.random = walks != NULL ? strtoull(walks, NULL, 10) * UINT64_C(0x9e3779b97f4a7c15) + 1 : 0;
+    copy.plain = copy.plain || x.walks;
+    x.scenario = &copy;
     x.result = (struct model_result){.name = scenario->name};
     x.node_count = 0;
     x.first_new = 0;
     while (more && !x.result.failed && !(scenario->steps_max && x.result.steps >= scenario->steps_max)) {
+        if (x.walks) begin_walk();
         execute();
-        more = go_back();
+        more = x.walks || go_back();
     }
+    for (int i = 0; i < reached_count; i++) fprintf(stderr, "%s\t%s\n", scenario->name, reached[i]);
     x.result.complete = !more && !x.result.failed;
     if (x.result.failed) {
         x.result.trace = x.trace;
@@ -495,11 +426,33 @@ struct model_result model_run(const struct model_scenario *scenario)
 
 /* What begin, threads and end call. */
 
-static struct operation at_word(enum model_kind kind, const void *address, const uint64_t *word, uint64_t *target)
+/* Its address is a place: what full fences and swaps tell each other. */
+static const uint64_t full_word;
+
+static void reach(const char *site)
+{
+    int i = 0;
+    while (i < reached_count && reached[i] != site) i++;
+    if (i == reached_count && i < MODEL_SITES_MAX) reached[reached_count++] = site;
+}
+
+static enum model_order order_at(int order, const char *site)
+{
+    if (lists_reached) reach(site);
+    if (weakened == NULL || order == MODEL_RELAXED) return (enum model_order)order;
+    const size_t size = strlen(site), wanted = strlen(weakened);
+    return size >= wanted && strcmp(site + size - wanted, weakened) == 0 ? weaker : (enum model_order)order;
+}
+
+static struct operation at_word(enum model_kind kind, const void *address, const uint64_t *word, uint64_t *target,
+                                enum model_order order, const char *site)
 {
     const int place = x.running == OUTSIDE ? NONE : place_of(address);
-    const uint64_t places = place == NONE ? 0 : UINT64_C(1) << place;
-    return (struct operation){.kind = kind, .place = place, .places = places, .word = word, .target = target};
+    uint64_t places = place == NONE ? 0 : UINT64_C(1) << place;
+    if (place != NONE && x.scenario->weak && order == MODEL_FULL) places |= UINT64_C(1) << place_of(&full_word);
+    if (place != NONE && x.scenario->weak) memory_begin(place, word != NULL ? *word : 0);
+    return (struct operation){
+        .kind = kind, .place = place, .places = places, .word = word, .target = target, .order = order, .site = site};
 }
 
 /* As a step of the running thread; in begin and end at once. */
@@ -515,21 +468,21 @@ static struct operation make(struct operation op)
     return x.threads[thread].next;
 }
 
-uint64_t model_load(const uint64_t *word)
+uint64_t model_load(const uint64_t *word, int order, const char *site)
 {
-    return make(at_word(MODEL_LOAD, word, word, NULL)).seen;
+    return make(at_word(MODEL_LOAD, word, word, NULL, order_at(order, site), site)).seen;
 }
 
-void model_store(uint64_t *word, uint64_t value)
+void model_store(uint64_t *word, uint64_t value, int order, const char *site)
 {
-    struct operation op = at_word(MODEL_STORE, word, word, word);
+    struct operation op = at_word(MODEL_STORE, word, word, word, order_at(order, site), site);
     op.value = value;
     make(op);
 }
 
-bool model_swap(uint64_t *word, uint64_t *expected, uint64_t desired)
+bool model_swap(uint64_t *word, uint64_t *expected, uint64_t desired, int order, const char *site)
 {
-    struct operation op = at_word(MODEL_SWAP, word, word, word);
+    struct operation op = at_word(MODEL_SWAP, word, word, word, order_at(order, site), site);
     op.value = desired;
     op.expected = *expected;
     op = make(op);
@@ -537,16 +490,25 @@ bool model_swap(uint64_t *word, uint64_t *expected, uint64_t desired)
     return op.kind == MODEL_SWAP;
 }
 
-uint64_t model_add(uint64_t *word, uint64_t more)
+uint64_t model_add(uint64_t *word, uint64_t more, int order, const char *site)
 {
-    struct operation op = at_word(MODEL_ADD, word, word, word);
+    struct operation op = at_word(MODEL_ADD, word, word, word, order_at(order, site), site);
     op.value = more;
     return make(op).seen;
 }
 
+/* One that is not full concerns its own thread only. */
+void model_fence(int order, const char *site)
+{
+    const enum model_order now = order_at(order, site);
+    if (x.running == OUTSIDE || !x.scenario->weak) return;
+    if (now == MODEL_FULL) make(at_word(MODEL_FENCE, &full_word, NULL, NULL, now, site));
+    else memory_fence(x.running, now);
+}
+
 void model_touch(const void *where)
 {
-    make(at_word(MODEL_TOUCH, where, NULL, NULL));
+    make(at_word(MODEL_TOUCH, where, NULL, NULL, MODEL_RELAXED, NULL));
 }
 
 void model_pause(void)
@@ -560,24 +522,41 @@ void model_pause(void)
     if (waits) make((struct operation){.kind = MODEL_WAKE, .place = NONE, .places = window});
 }
 
-uint64_t model_choose(uint64_t n)
+static uint64_t choose(uint64_t n, int thread)
 {
-    if (x.running != OUTSIDE) x.threads[x.running].fresh = true;
-    if (x.node_count == NODES && x.cursor == NODES) stop("livelock: more choices than MODEL_STEPS_MAX");
+    if (x.node_count == NODES && x.cursor == NODES) {
+        record_failure("livelock: more choices than MODEL_STEPS_MAX");
+        return 0;
+    }
     if (x.cursor == x.node_count) {
-        add_node()->count = n;
+        struct node *node = add_node();
+        node->count = n;
+        if (x.walks && draw(16) >= x.newest) node->chosen = draw(n);
     } else {
         x.cursor++;
     }
     const struct node *node = &x.nodes[x.cursor - 1];
-    if (node->turn || node->count != n) stop(UNREPEATABLE);
-    tell((struct model_step){MODEL_CHOOSE, x.running, NONE, n, node->chosen});
-    return node->chosen;
+    if (node->turn || node->count != n) record_failure(UNREPEATABLE);
+    tell((struct model_step){.kind = MODEL_CHOOSE, .thread = thread, .place = NONE, .seen = n, .value = node->chosen});
+    return node->turn ? 0 : node->chosen;
+}
+
+uint64_t model_choose(uint64_t n)
+{
+    if (x.running != OUTSIDE) x.threads[x.running].fresh = true;
+    const uint64_t chosen = choose(n, x.running);
+    if (x.result.failed) stop(UNREPEATABLE);
+    return chosen;
 }
 
 int model_thread(void)
 {
     return x.running;
+}
+
+bool model_is_weak(void)
+{
+    return x.scenario->weak;
 }
 
 void model_check(bool holds, const char *message)

@@ -15,8 +15,15 @@ enum { THREADS = MODEL_THREADS_MAX, LINE = 64 };
 
 static _Alignas(64) unsigned char arena[1 << 18];
 static size_t used;
-static struct atom clock_ns, signals, alarm_ns[THREADS], done;
+static struct atom clock_ns, alarm_ns[THREADS], done;
 static uint64_t read_ns[THREADS + 1];
+
+/* How often each event was signalled. */
+enum { EVENTS_MAX = 20 };
+static struct {
+    const struct host_event *event;
+    struct atom signals;
+} events[EVENTS_MAX];
 
 HOST_THREAD_LOCAL unsigned host_slot_plus_1;
 
@@ -24,15 +31,36 @@ HOST_THREAD_LOCAL unsigned host_slot_plus_1;
 struct host_tsc host_tsc_process;
 HOST_THREAD_LOCAL struct host_tsc_told host_tsc_told;
 
+/* What a thread that has an alarm waits for. */
+static struct {
+    const struct host_event *event;
+    uint32_t seen;
+} waits[THREADS];
+
+static struct atom *signals_of(const struct host_event *event)
+{
+    int i = 0;
+    while (i < EVENTS_MAX && events[i].event != NULL && events[i].event != event) i++;
+    model_check(i < EVENTS_MAX, "too many events");
+    events[i].event = event;
+    return &events[i].signals;
+}
+
 /* ---- for the scenes ---- */
 
 void wait_host_begin(uint64_t now_ns)
 {
     used = 0;
     atom_store(&clock_ns, now_ns);
-    atom_store(&signals, 0);
+    for (int i = 0; i < EVENTS_MAX; i++) {
+        events[i].event = NULL;
+        atom_store(&events[i].signals, 0);
+    }
     atom_store(&done, 0);
-    for (int i = 0; i < THREADS; i++) atom_store(&alarm_ns[i], AWAKE);
+    for (int i = 0; i < THREADS; i++) {
+        waits[i].event = NULL;
+        atom_store(&alarm_ns[i], AWAKE);
+    }
 }
 
 void wait_host_jump(uint64_t ns)
@@ -51,14 +79,24 @@ uint64_t wait_host_seen_ns(void)
     return read_ns[model_thread() + 1];
 }
 
-/* When the first of those who sleep wakes, if all do. */
+/* Then it wakes at once.  Read within a step. */
+static bool is_signalled(int thread)
+{
+    return waits[thread].event != NULL && (uint32_t)signals_of(waits[thread].event)->value != waits[thread].seen;
+}
+
+/* When the first of those who sleep wakes, if all do.  The loads are for the checker, which wakes whoever has read what
+   changes; what they have found is read again within the last one's step, so that it is all of one moment. */
 static bool all_sleep(int waiters, uint64_t *wakes_ns)
 {
-    const uint64_t now_ns = atom_load(&clock_ns);
+    for (int i = 0; i < waiters; i++) {
+        (void)atom_load(&alarm_ns[i]);
+        if (waits[i].event != NULL) (void)atom_load(signals_of(waits[i].event));
+    }
     *wakes_ns = GONE;
     for (int i = 0; i < waiters; i++) {
-        const uint64_t alarm = atom_load(&alarm_ns[i]);
-        if (alarm <= now_ns) return false;
+        const uint64_t alarm = alarm_ns[i].value;
+        if (alarm <= clock_ns.value || is_signalled(i)) return false;
         if (alarm < *wakes_ns) *wakes_ns = alarm;
     }
     return true;
@@ -82,23 +120,24 @@ uint64_t host_now_ns(void)
 
 uint32_t host_event_seen(const struct host_event *event)
 {
-    (void)event;
-    return (uint32_t)atom_load(&signals);
+    return (uint32_t)atom_load(signals_of(event));
 }
 
 void host_event_signal(struct host_event *event)
 {
-    (void)event;
-    atom_add(&signals, 1);
+    atom_add(signals_of(event), 1);
 }
 
 void host_event_wait(struct host_event *event, uint32_t seen, uint64_t deadline_ns)
 {
     struct atom *alarm = &alarm_ns[model_thread()];
-    (void)event;
+    const struct atom *signals = signals_of(event);
+    waits[model_thread()].event = event;
+    waits[model_thread()].seen = seen;
     atom_store(alarm, deadline_ns);
-    while ((uint32_t)atom_load(&signals) == seen && atom_load(&clock_ns) < deadline_ns) atom_pause();
+    while ((uint32_t)atom_load(signals) == seen && atom_load(&clock_ns) < deadline_ns) atom_pause();
     atom_store(alarm, AWAKE);
+    waits[model_thread()].event = NULL;
 }
 
 int host_prepare(void)

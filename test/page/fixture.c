@@ -118,12 +118,26 @@ static void day(struct replay_result *result)
              "10/s burst=20: up to 29 in any second; never more than 10: '10/s algorithm=sliding-log'");
 }
 
+/* What runs at once is counted, too. */
+static void count_running(struct replay_result *result)
+{
+    struct replay_limit *limit = &result->limit[0];
+    result->counts_running = true;
+    result->running = (struct replay_busiest){3, 9, 41, addresses[1], strlen(addresses[1])};
+    result->running_all = 77;
+    limit->running_client = 20;
+    limit->running_all = 1234;
+    limit->outlasted = 5;
+    snprintf(limit->unaffected_slots_text, sizeof limit->unaffected_slots_text, "%s", "41 concurrent lease=30s");
+}
+
 static void calm(struct replay_result *result)
 {
     fill(result);
     result->timestamps_are_ends = false;
     add_limit(result, "1000/s burst=1000 algorithm=gcra", "1000/s burst=1000 algorithm=gcra", 100000, false);
     fill_clients(result);
+    count_running(result);
 }
 
 static void one(struct replay_result *result)

@@ -222,6 +222,9 @@ def check_words(found):
                   'All times are UTC', '2 s at most; p99 1.84 s'):
         check('day says', words in day, words)
     check('seconds says a range', '17,583 – 20,794' in found['seconds']['text'], found['seconds']['text'][:600])
+    for words in ('20 of a client; 1,234 of all', '5 requests', '41 concurrent lease=30s', 'moment, at once'):
+        check('calm says what ran at once', words in found['calm']['text'], found['calm']['text'][:900])
+    check('others do not', 'Most at once' not in found['seconds']['text'], found['seconds']['text'][:600])
     check('seconds has no clients', 'Who is hit' not in found['seconds']['text'])
     check('seconds says why', 'refusals are estimates' in found['seconds']['text'])
     check('day has no range', 'a range' not in day)

@@ -124,7 +124,7 @@ static void check_oracle(struct prop *prop, const struct subject *subject, const
     }
     const exact apart = at_ns(subject, decision->delay_ns) - wait;
     prop_check(prop, apart <= off && -apart <= off, "delay %" PRIu64 ", %g ns from the rule", decision->delay_ns,
-               (double)apart / (double)subject->smooth.p);
+               wide_double(apart) / (double)subject->smooth.p);
 }
 
 static void take(struct prop *prop, struct subject *subject, bool with_oracle)
@@ -161,7 +161,7 @@ static void check_windows(struct prop *prop, struct subject *subject)
                 smooth_pays_itself(&subject->smooth) ? more_of(subject->burst, largest) : subject->burst + largest;
             prop_check(prop, sum <= at_once + time + off, "from %" PRIu64 " to %" PRIu64 " ns: %g permits too many",
                        subject->smooth.use[from].start_ns, subject->smooth.use[to].start_ns,
-                       (double)(sum - at_once - time) / (double)subject->smooth.q);
+                       wide_double(sum - at_once - time) / (double)subject->smooth.q);
         }
     }
 }

@@ -15,9 +15,11 @@
 #include "redis/client/pool.h"
 #include "redis/client/wire.h"
 
-enum { TEXT_SIZE = 4096, SHAPE_MAX = 200, ASKED = 6, TURNS_MAX = 64 };
+enum { TEXT_SIZE = 4096, SHAPE_MAX = 200, ASKED = 6, TURNS_MAX = 64, LEASED_MOST = 1000 };
 
-static const char *const pieces[] = {"*7\r\n",
+static const char *const pieces[] = {"*4\r\n",
+                                     "*5\r\n",
+                                     "*7\r\n",
                                      "*8\r\n",
                                      "*2\r\n",
                                      "*3\r\n",
@@ -76,13 +78,16 @@ static long long pick_number(struct prop *prop)
     return numbers[prop_pick(prop, sizeof numbers / sizeof *numbers)];
 }
 
-/* A map of one range, or a decision, as an engine would write it, with numbers of its own. */
+/* A map of one range, permits of a lease, or a decision, as an engine would write it, with numbers of its own. */
 static size_t pick_shape(struct prop *prop, char bytes[SHAPE_MAX])
 {
     const long long one = pick_number(prop), two = pick_number(prop), three = pick_number(prop);
     if (prop_chance(prop, 2)) {
         return (size_t)snprintf(bytes, SHAPE_MAX, "*1\r\n*3\r\n:%lld\r\n:%lld\r\n*2\r\n$9\r\n127.0.0.1\r\n:%lld\r\n",
                                 one, two, three);
+    }
+    if (prop_chance(prop, 4)) {
+        return (size_t)snprintf(bytes, SHAPE_MAX, "*5\r\n:%lld\r\n:%lld\r\n:0\r\n:%lld\r\n:0\r\n", one, two, three);
     }
     return (size_t)snprintf(bytes, SHAPE_MAX,
                             "*8\r\n$5\r\nallow\r\n:%lld\r\n:%lld\r\n:%lld\r\n:0\r\n:0\r\n:1\r\n:%lld\r\n", one, two,
@@ -158,6 +163,9 @@ static void on_answer(struct link *link, void *context, const redisReply *reply)
     pool_set_slots(scene->pool, 0, reply);
     check_decision(scene->prop, scene, reply, LINK_MODULE);
     check_decision(scene->prop, scene, reply, LINK_FUNCTIONS);
+    uint64_t id, permits;
+    const bool leased = wire_leased(reply, LEASED_MOST, &id, &permits);
+    prop_check(scene->prop, !leased || permits <= LEASED_MOST, "more was leased than wanted: %" PRIu64, permits);
 }
 
 static void ask(struct scene *scene, struct link *link)

@@ -49,6 +49,8 @@ static const char *const pieces[] = {"{",
                                      "{\"a\":1,",
                                      "18446744073709551615",
                                      "18446744073709551616",
+                                     "{\"tokens\":1",
+                                     ",\"b\": 2}",
                                      "[1,2,3,4,5,6,7,8"};
 
 typedef bool reads(struct slice text, struct bytes *room, struct fields *fields, struct fields_problem *problem);
@@ -71,9 +73,25 @@ static void check_fields(struct prop *prop, const struct fields *fields, struct 
 static bool is_same(const struct field *one, const struct field *other)
 {
     bool same = one->kind == other->kind && one->numbers == other->numbers && slice_is(one->name, other->name);
-    if (one->kind == FIELD_TEXT) same = same && slice_is(one->value, other->value);
+    if (one->kind == FIELD_TEXT || one->kind == FIELD_UNITS) same = same && slice_is(one->value, other->value);
     for (unsigned i = 0; i < one->numbers && same; i++) same = one->number[i] == other->number[i];
     return same;
+}
+
+static void write_units(const struct field *field, struct json *json)
+{
+    struct slice rest = field->value;
+    json_object(json, NULL);
+    for (unsigned i = 0; i < field->numbers; i++) {
+        const char *is = memchr(rest.bytes, '=', rest.size);
+        json_string(json, NULL, slice_between(rest.bytes, is));
+        bytes_byte(json->out, ':');
+        json->comma = false;
+        json_number(json, NULL, field->number[i]);
+        const char *end = memchr(is, ',', (size_t)(rest.bytes + rest.size - is));
+        rest = slice_between(end != NULL ? end + 1 : is, rest.bytes + rest.size);
+    }
+    json_end_object(json);
 }
 
 static void write_value(const struct field *field, struct json *json)
@@ -82,6 +100,7 @@ static void write_value(const struct field *field, struct json *json)
     else if (field->kind == FIELD_NULL) json_null(json, NULL);
     else if (field->kind == FIELD_BOOL) json_bool(json, NULL, field->number[0] != 0);
     else if (field->kind == FIELD_NUMBER) json_number(json, NULL, field->number[0]);
+    else if (field->kind == FIELD_UNITS) write_units(field, json);
     else {
         json_array(json, NULL);
         for (unsigned i = 0; i < field->numbers; i++) json_number(json, NULL, field->number[i]);
@@ -221,12 +240,13 @@ static struct slice pick_text(struct prop *prop, char out[NAME_SIZE], unsigned p
 
 static void pick_meant(struct prop *prop, struct meant *meant, bool is_json)
 {
+    static const enum field_kind kinds[] = {FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL, FIELD_NUMBERS, FIELD_NULL};
     meant->fields.count = 0;
     while (prop_more(prop, 3) && meant->fields.count < MEANT_MAX) {
         const unsigned i = meant->fields.count++;
         struct field *field = &meant->fields.field[i];
         *field = (struct field){.name = pick_text(prop, meant->memory[i][0], i + 1)};
-        field->kind = is_json ? (enum field_kind)prop_pick(prop, FIELD_NULL + 1) : FIELD_TEXT;
+        field->kind = is_json ? kinds[prop_pick(prop, sizeof kinds / sizeof kinds[0])] : FIELD_TEXT;
         field->value = pick_text(prop, meant->memory[i][1], 0);
         if (field->kind == FIELD_NUMBER || field->kind == FIELD_BOOL) field->numbers = 1;
         if (field->kind == FIELD_NUMBERS) field->numbers = (unsigned)prop_pick(prop, FIELDS_NUMBERS_MAX + 1);

@@ -17,6 +17,7 @@
 #include "core/num.h"
 #include "property/micro_rig.h"
 #include "redis/micro/num.h"
+#include "wide.h"
 
 enum { STEPS_MEAN = 40, USES_MAX = 128, LEASES_MAX = 8, BURST_MAX = 60 };
 
@@ -55,15 +56,15 @@ static void check_bound(struct prop *prop, const struct subject *subject)
         const uint64_t from = subject->use[first].at;
         for (int last = 0; last < subject->uses; last++) {
             const uint64_t until = subject->use[last].at;
-            uint128 used = 0;
+            wide_unsigned used = 0;
             uint64_t late = 0;
             if (until < from) continue;
             for (int i = 0; i < subject->uses; i++) {
                 const bool inside = subject->use[i].at >= from && subject->use[i].at <= until;
-                if (inside) used += (uint128)subject->use[i].permits * rule->permit;
+                if (inside) used += (wide_unsigned)subject->use[i].permits * rule->permit;
                 if (subject->use[i].at == from && subject->use[i].waited) late = 1;
             }
-            prop_check(prop, used <= rule->top + (uint128)rate * (until - from + late),
+            prop_check(prop, used <= rule->top + (wide_unsigned)rate * (until - from + late),
                        "%" PRIu64 " permits are used from %" PRIu64 " to %" PRIu64, (uint64_t)(used / rule->permit),
                        from, until);
         }
@@ -160,11 +161,15 @@ static void step_time(struct prop *prop, struct subject *subject)
 static void pick_subject(struct prop *prop, struct subject *subject)
 {
     static const uint64_t periods[] = {1000000, 1, 7, 1000, 60000000, 999999};
-    static const char *const options[] = {"", " algorithm=hybrid", " algorithm=hybrid catchup=1.1",
-                                          " algorithm=hybrid catchup=3 start=full"};
+    static const char *const options[] = {"",
+                                          " algorithm=hybrid",
+                                          " algorithm=hybrid catchup=1.1",
+                                          " algorithm=hybrid catchup=3 start=full",
+                                          " debt=0",
+                                          " debt=2"};
     char text[PROP_TEXT_SIZE];
     snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "us burst=%" PRIu64 "%s", 1 + prop_pick_size(prop, 1000),
-             periods[prop_pick(prop, 6)], 1 + prop_pick(prop, BURST_MAX), options[prop_pick(prop, 4)]);
+             periods[prop_pick(prop, 6)], 1 + prop_pick(prop, BURST_MAX), options[prop_pick(prop, 6)]);
     prop_note(prop, "plan \"%s\"", text);
     prop_check(prop, rig_open(&subject->rig, text), "an engine does not keep it");
     subject->now = UINT64_C(1763836800123456);

@@ -59,7 +59,7 @@ static uint64_t a_word(struct prop *prop, uint64_t kind, uint64_t word)
 /* Cells of any kind with any words, most often as many as they should be. */
 static void pick_bytes(struct prop *prop, struct rig *rig, struct value *value, unsigned first, unsigned count)
 {
-    static const uint64_t words[] = {0, 0, 2, 3, 2, 2, 3, 7};
+    static const uint64_t words[MICRO_KINDS] = {0, 0, 2, 3, 2, 2, 3, 7, 0};
     const bool old = prop_chance(prop, 3);
     const unsigned char head[] = {'w', 'e', 'i', 'r', old ? 1 : MICRO_FORMAT, (unsigned char)count, 0, 0};
     bool log = false;

@@ -2,7 +2,8 @@
    The engine's unit against the exact core: the same calls at whole us get the same answers.
 
    Verdict, limit, remaining and retry, the core's rounded up to a us; and when a granted one is full again.  Also
-   after a settle, where the core knows no more of a slot than its start.
+   after a settle, where the core knows no more of a slot than its start; and where the engine has forgotten its keys,
+   since they were idle, and the core has not.
 
    They agree because both are exact and the core's ns only cut a us finer, with what follows from how the core rounds:
 
@@ -42,6 +43,7 @@ struct subject {
     struct rig rig;
     uint64_t core[STATE_MAX];
     uint64_t now, period;
+    uint64_t idle; /* from then on the engine may forget the keys */
     struct booked taken[TAKES];
     int takes;
     bool settles; /* no limit of it is one of those that are not settled here */
@@ -195,6 +197,7 @@ static void take(struct prop *prop, struct subject *subject)
               ask.peek ? "peek" : "take", ask.cost[0], ask.cost[1], ask.cost[2], taken.decision.verdict);
     const struct micro_answer answer = rig_take(prop, &subject->rig, &ask);
     compare(prop, subject, &ask, &taken.decision, &answer);
+    if (answer.changed) subject->idle = answer.idle;
     if (answer.verdict == WEIR_ALLOW && !ask.peek) subject->taken[subject->takes++ % TAKES] = taken;
 }
 
@@ -209,7 +212,8 @@ static void settle_one(struct prop *prop, struct subject *subject)
     prop_note(prop, "%" PRIu64 ": settles that of %" PRIu64 " to %" PRIu64, subject->now, taken->now, actual[0]);
     decide_settle(plan_rules(plan_inside_const(&subject->rig.plan)), subject->core, subject->now * US_NS,
                   &taken->decision, taken->cost, actual, taken->end);
-    rig_settle(prop, &subject->rig, subject->now, taken->now, taken->cost, actual);
+    const struct micro_answer answer = rig_settle(prop, &subject->rig, subject->now, taken->now, taken->cost, actual);
+    if (answer.changed) subject->idle = answer.idle;
     memcpy(taken->cost, actual, sizeof actual);
     subject->takes = 0; /* once each */
 }
@@ -220,6 +224,7 @@ static void property(struct prop *prop)
     pick_subject(prop, &subject);
     while (prop_more(prop, STEPS_MEAN)) {
         step_time(prop, &subject);
+        if (subject.now >= subject.idle && prop_chance(prop, 2)) rig_forget(&subject.rig);
         if (prop_chance(prop, 5)) settle_one(prop, &subject);
         else take(prop, &subject);
         prop_step(prop);

@@ -34,6 +34,7 @@ bool rig_state(const struct rig *rig, struct micro_state *state, struct micro_lo
     struct micro_state part;
     if (!rig_parted(rig)) return value_get(&rig->value[0], state, &log[0]);
     state->count = rig->micro.count;
+    state->marks = 0;
     for (unsigned i = 0; i < rig->micro.count; i++) {
         if (!value_get(&rig->value[i], &part, &log[i])) return false;
         if (part.count != 0) state->cell[i] = part.cell[0];
@@ -138,6 +139,20 @@ static bool same_answer(const struct micro_answer *one, const struct micro_answe
            one->changed == other->changed;
 }
 
+/* What is said after a verb is what somebody is told who reads the key then. */
+static void check_left(struct prop *prop, struct rig *rig, uint64_t now, const struct micro_answer *said)
+{
+    struct visit visit = begin(prop, rig);
+    struct micro_answer read;
+    micro_take(&rig->micro, &visit.state, visit.log, &(struct micro_ask){.now = now, .peek = true}, &read);
+    if (rig->any_bytes || said->verdict != WEIR_ALLOW || read.verdict != WEIR_ALLOW) return;
+    prop_check(prop, said->remaining == read.remaining, "%" PRIu64 " remain, but then %" PRIu64, said->remaining,
+               read.remaining);
+    prop_check(prop, said->limit == read.limit, "limit %" PRIu64 ", but then %" PRIu64, said->limit, read.limit);
+    prop_check(prop, said->full == read.full, "full in %" PRIu64 ", but then %" PRIu64, said->full, read.full);
+    prop_check(prop, said->idle == read.idle, "idle at %" PRIu64 ", but then %" PRIu64, said->idle, read.idle);
+}
+
 /* The shortcut is tried on the bytes before; then what it said and wrote is what micro_take did. */
 struct micro_answer rig_take(struct prop *prop, struct rig *rig, const struct micro_ask *ask)
 {
@@ -149,6 +164,7 @@ struct micro_answer rig_take(struct prop *prop, struct rig *rig, const struct mi
                        micro_take_alone(&rig->micro, ask, before.bytes, before.size, after, &alone);
     micro_take(&rig->micro, &visit.state, visit.log, ask, &answer);
     end_answer(prop, rig, &visit, &answer);
+    if (!ask->peek) check_left(prop, rig, ask->now, &answer);
     if (!tells) return answer;
     prop_check(prop, same_answer(&answer, &alone), "alone it is answered in another way");
     const struct value *value = &rig->value[0];
@@ -163,6 +179,7 @@ struct micro_answer rig_charge(struct prop *prop, struct rig *rig, const struct 
     struct micro_answer answer;
     micro_charge(&rig->micro, &visit.state, visit.log, ask, &answer);
     end_answer(prop, rig, &visit, &answer);
+    check_left(prop, rig, ask->now, &answer);
     return answer;
 }
 
@@ -173,6 +190,7 @@ struct micro_answer rig_settle(struct prop *prop, struct rig *rig, uint64_t now,
     struct micro_answer answer;
     micro_settle(&rig->micro, &visit.state, visit.log, now, taken, charged, actual, &answer);
     end_answer(prop, rig, &visit, &answer);
+    check_left(prop, rig, now, &answer);
     return answer;
 }
 

@@ -23,6 +23,7 @@
 #include "core/clock.h"
 #include "core/limit.h"
 #include "unit/random.h"
+#include "wide.h"
 
 enum { RATES = 100000, TIMES = 6, ANCHORINGS_MAX = 20, DEBT_BITS = 50, PER_NS_MAX = 1000 };
 static const uint64_t YEAR_NS = UINT64_C(31536000000000000);
@@ -57,10 +58,11 @@ static void offence(const struct subject *subject, const char *prop, uint64_t at
 
 /* ---- exact rationals ---- */
 
-static uint128 common_divisor(uint128 a, uint128 b)
+static wide_unsigned common_divisor(wide_unsigned a, wide_unsigned b)
 {
     while (b != 0) {
-        const uint128 rest = a % b;
+        wide_unsigned rest;
+        wide_divide(a, b, &rest);
         a = b;
         b = rest;
     }
@@ -70,11 +72,11 @@ static uint128 common_divisor(uint128 a, uint128 b)
 /* False when the reduced fraction needs over 64 bits, or lies outside of what is promised. */
 static bool exact_rate(const struct limit *limit, struct rate *rate)
 {
-    uint128 permits = limit->count.digits, period_ns = limit->period_ns;
+    wide_unsigned permits = limit->count.digits, period_ns = limit->period_ns;
     for (uint32_t i = 0; i < limit->count.places; i++) period_ns *= 10;
-    const uint128 common = common_divisor(permits, period_ns);
-    permits /= common;
-    period_ns /= common;
+    const wide_unsigned common = common_divisor(permits, period_ns);
+    permits = wide_divide(permits, common, NULL);
+    period_ns = wide_divide(period_ns, common, NULL);
     if (permits > UINT64_MAX || period_ns > UINT64_MAX) return false;
     if (permits > PER_NS_MAX * period_ns || permits * YEAR_NS < period_ns) return false;
     *rate = (struct rate){(uint64_t)permits, (uint64_t)period_ns};
@@ -82,35 +84,38 @@ static bool exact_rate(const struct limit *limit, struct rate *rate)
 }
 
 /* floor(elapsed * permits * 2^scale / period): whole periods first, so that the rest fits. */
-static uint128 exact_ticks(const struct subject *subject, uint64_t elapsed_ns)
+static wide_unsigned exact_ticks(const struct subject *subject, uint64_t elapsed_ns)
 {
-    const uint128 ticks = (uint128)subject->rate.permits << subject->rule.scale;
-    const uint128 period = subject->rate.period_ns;
-    return ticks / period * elapsed_ns + ticks % period * elapsed_ns / period;
+    const wide_unsigned ticks = (wide_unsigned)subject->rate.permits << subject->rule.scale;
+    const wide_unsigned period = subject->rate.period_ns;
+    wide_unsigned rest;
+    const wide_unsigned whole = wide_divide(ticks, period, &rest);
+    return whole * elapsed_ns + wide_divide(rest * elapsed_ns, period, NULL);
 }
 
 /* ceil(permits * period / rate), or UINT64_MAX. */
 static uint64_t exact_ns(const struct rate *rate, uint64_t permits)
 {
-    const uint128 top = (uint128)permits * rate->period_ns;
-    const uint128 ns = top / rate->permits + (top % rate->permits != 0);
+    const wide_unsigned top = (wide_unsigned)permits * rate->period_ns;
+    wide_unsigned rest;
+    const wide_unsigned whole = wide_divide(top, rate->permits, &rest), ns = whole + (rest != 0);
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
 /* A tick in ns, rounded up; 1 unless a long burst made ticks longer. */
 static uint64_t tick_ns(const struct subject *subject)
 {
-    const uint128 one = (uint128)subject->rate.permits << subject->rule.scale;
-    return (uint64_t)((subject->rate.period_ns + one - 1) / one);
+    const wide_unsigned one = (wide_unsigned)subject->rate.permits << subject->rule.scale;
+    return (uint64_t)wide_divide(subject->rate.period_ns + one - 1, one, NULL);
 }
 
 /* ---- the properties ---- */
 
 static void check_scale(const struct subject *subject)
 {
-    const uint128 one = (uint128)subject->rate.permits << subject->rule.scale;
+    const wide_unsigned one = (wide_unsigned)subject->rate.permits << subject->rule.scale;
     const bool coarse = one < subject->rate.period_ns;
-    const bool fine = one >= 2 * (uint128)subject->rate.period_ns && subject->rule.scale != 0;
+    const bool fine = one >= 2 * (wide_unsigned)subject->rate.period_ns && subject->rule.scale != 0;
     const bool lent = subject->rule.burst > UINT64_MAX >> 5; /* a burst of decades may make ticks longer */
     if (fine || (coarse && !lent)) offence(subject, "a tick is half a ns to a ns", 0, subject->rule.scale, 0);
     subject->seen->coarse += coarse;
@@ -122,8 +127,8 @@ static uint64_t check_tick(const struct subject *subject, uint64_t now_ns)
 {
     const struct rule *rule = &subject->rule;
     const uint64_t tick = tick_at(rule, now_ns);
-    const uint128 exact = exact_ticks(subject, now_ns > rule->anchor_ns ? now_ns - rule->anchor_ns : 0);
-    const uint128 expected = exact + rule->anchor_tick;
+    const wide_unsigned exact = exact_ticks(subject, now_ns > rule->anchor_ns ? now_ns - rule->anchor_ns : 0);
+    const wide_unsigned expected = exact + rule->anchor_tick;
     if (tick == UINT64_MAX) {
         subject->seen->saturated++;
         if (expected + 2 < UINT64_MAX) offence(subject, "saturates too early", now_ns, tick, (uint64_t)expected);
@@ -219,13 +224,13 @@ static void check_carry(const struct subject *from, const struct subject *to)
     const uint64_t used = random_sized(from->seed, DEBT_BITS);
     const uint64_t carried = carry_used(a, b, used, WEIR_KEEP);
     const int finer = a->shift - b->shift;
-    const uint128 before = ((uint128)used * b->multiplier) << (finer > 0 ? finer : 0);
-    const uint128 one = (uint128)a->multiplier << (finer < 0 ? -finer : 0);
-    const uint128 after = carried * one;
+    const wide_unsigned before = ((wide_unsigned)used * b->multiplier) << (finer > 0 ? finer : 0);
+    const wide_unsigned one = (wide_unsigned)a->multiplier << (finer < 0 ? -finer : 0);
+    const wide_unsigned after = carried * one;
     const uint64_t late_max = finer > 1 ? UINT64_C(1) << finer : 2;
     if (after < before) offence(to, "carried in the caller's favour", used, carried, 0);
     if (after - before >= late_max * one) offence(to, "carried too far against", used, carried, late_max);
-    from->seen->carry_late_max = most(from->seen->carry_late_max, (uint64_t)((after - before) / one));
+    from->seen->carry_late_max = most(from->seen->carry_late_max, (uint64_t)wide_divide(after - before, one, NULL));
     if (carry_used(a, b, used, WEIR_RESET) != 0) offence(to, "not forgotten", used, 0, 0);
     const uint64_t permits = random_sized(from->seed, 20);
     const uint64_t ticks = ticks_of(a, permits), expected = ticks_of(b, permits);

@@ -256,8 +256,8 @@ static void answers(struct prop *prop)
     int size = snprintf(expected, sizeof expected, ":%" PRId64 "\r\n", (int64_t)number);
     prop_check(prop, slice_is(bytes_slice(&out), (struct slice){expected, (size_t)size}), "%" PRIu64, number);
     out.size = 0;
-    resp_array(&out, number);
-    size = snprintf(expected, sizeof expected, "*%" PRIu64 "\r\n", number);
+    resp_array(&out, (size_t)number);
+    size = snprintf(expected, sizeof expected, "*%zu\r\n", (size_t)number);
     prop_check(prop, slice_is(bytes_slice(&out), (struct slice){expected, (size_t)size}), "%" PRIu64, number);
     out.size = 0;
     for (size_t i = 0; i < sizeof what; i++) what[i] = "a\r\n-\0"[prop_pick(prop, 5)];

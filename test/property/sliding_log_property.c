@@ -235,7 +235,7 @@ static void take(struct prop *prop, struct subject *subject)
     if (!subject->goes_back && prop_chance(prop, 8)) check_given_back(prop, subject, cost);
     struct call *call = &subject->call[subject->calls];
     *call = (struct call){0};
-    undo_begin(rules_of(subject), subject->state, cost, &call->undo);
+    undo_begin(rules_of(subject), subject->state, &cost, &call->undo);
     const weir_decision decision = ask(subject, subject->state, subject->now_ns, cost, wait_ns);
     prop_note(prop,
               "%" PRIu64 " ns: take %" PRIu64 ", wait up to %" PRIu64 ": verdict %u, delay %" PRIu64 ", retry %" PRIu64,
@@ -294,7 +294,7 @@ static void take_waiters_out(struct subject *subject)
         if (call->start_ns <= subject->now_ns || call->settled || call->generation != subject->rule.generation)
             continue;
         call->out = true;
-        undo_call(rules_of(subject), subject->state, subject->now_ns, &call->decision, call->cost, &call->decision.end,
+        undo_call(rules_of(subject), subject->state, subject->now_ns, &call->decision, &call->cost, &call->decision.end,
                   &call->undo);
     }
 }
@@ -312,7 +312,7 @@ static void let_waiters_in(struct prop *prop, struct subject *subject)
         struct call *call = &subject->call[stay + i];
         *call = waiting[i];
         call->out = false;
-        undo_begin(rules_of(subject), subject->state, call->cost, &call->undo);
+        undo_begin(rules_of(subject), subject->state, &call->cost, &call->undo);
         const weir_decision decision = ask(subject, subject->state, subject->now_ns, call->cost, WEIR_FOREVER);
         if (decision.verdict == WEIR_ALLOW) remember(subject, call, &decision, call->cost);
         else call->cost = 0; /* it is too large, or has to come again */

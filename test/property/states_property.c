@@ -112,18 +112,21 @@ static void same(struct prop *prop, const weir_decision *of_whole, const weir_de
 
 static void ask(struct prop *prop, struct subject *subject)
 {
-    const uint64_t cost = prop_chance(prop, 5) ? 1 + prop_pick_size(prop, LARGE_MAX) : 1 + prop_pick_size(prop, 3);
     const uint64_t wait_max_ns = prop_chance(prop, 8) ? prop_pick_size(prop, spans[1]) : 0;
-    const struct states_question question = {subject->now_ns, subject->settled_ns, cost, wait_max_ns};
-    const weir_decision of_whole =
-        weir_decide_within(&subject->plan, subject->whole, (weir_instant){subject->now_ns}, cost, wait_max_ns);
-    weir_decision decision;
+    const struct rules rules = plan_rules(plan_inside_const(&subject->plan));
+    uint64_t each[WEIR_LIMITS_MAX];
+    for (int i = 0; i < rules.count; i++)
+        each[i] = prop_chance(prop, 5) ? 1 + prop_pick_size(prop, LARGE_MAX) : 1 + prop_pick_size(prop, 3);
+    const struct states_question question = {subject->now_ns, subject->settled_ns, each, wait_max_ns};
+    const struct question asked = {.now_ns = subject->now_ns, .wait_max_ns = wait_max_ns, .cost = each};
+    weir_decision of_whole, decision;
+    decide(rules, subject->whole, &asked, NULL, &of_whole);
     const bool decided = states_decide(&subject->states, subject->client, &question, &decision);
     prop_check(prop, decided, "no memory");
     prop_note(prop, "%" PRIu64 " ns, settled %" PRIu64 ": cost %" PRIu64 ", waits %" PRIu64 ": verdict %d",
-              subject->now_ns, subject->settled_ns, cost, wait_max_ns, (int)of_whole.verdict);
+              subject->now_ns, subject->settled_ns, each[0], wait_max_ns, (int)of_whole.verdict);
     same(prop, &of_whole, &decision);
-    check_words(prop, subject, cost);
+    check_words(prop, subject, each[0]);
     prop_step(prop);
 }
 

@@ -65,7 +65,7 @@ static struct rule torn(struct prop *prop)
     /* Of the values of a byte few name an algorithm. */
     if (prop_pick(prop, 4) > 0) words.rule.algorithm = (uint8_t)prop_pick(prop, ALGORITHM_NAMES);
     /* A state that grows with its rule lives where no rule is torn. */
-    if (algorithm_of(&words.rule)->has_stamps) words.rule.algorithm = ALGORITHM_NONE;
+    if (algorithm_of(&words.rule)->grows) words.rule.algorithm = ALGORITHM_NONE;
     /* So does a rule with a pointer. */
     words.rule.flags &= (uint8_t)~RULE_PROFILE;
     if (prop_chance(prop, 4)) profile_pace(profile_any(prop), &words.rule);

@@ -21,6 +21,7 @@
 #include "property/property.h"
 #include "plan/plan.h"
 #include "share/table/wide.h"
+#include "wide.h"
 
 enum { STEPS_MEAN = 40, KEYS_MAX = 8, WORDS_MAX = 96, LIMITS_MAX = 3, PLANS_MAX = 3, COST_MAX = 14 };
 enum { MEMORY_WORDS = 6000, TIMELINE_CLOSES_NOTHING = 64, LATER_NS = 2 };
@@ -127,8 +128,8 @@ static uint64_t pick_gap(struct subject *subject)
 static struct rule begun_anew(const struct rule *rule, uint64_t now_ns)
 {
     struct rule anew = *rule;
-    const uint128 elapsed = (uint128)now_ns * rule->multiplier;
-    const uint128 whole = elapsed >> rule->shift;
+    const wide_unsigned elapsed = (wide_unsigned)now_ns * rule->multiplier;
+    const wide_unsigned whole = elapsed >> rule->shift;
     anew.anchor_ns = now_ns;
     anew.anchor_tick = 1 + (uint64_t)whole + (whole << rule->shift != elapsed);
     return anew;

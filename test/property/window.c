@@ -94,8 +94,9 @@ void window_check(struct prop *prop, const struct limit *limit, const struct rul
                        " ns: %.9g at once and %.9g for the time, %.9g "
                        "too many",
                        (uint64_t)used, sorted[from].use.at_ns, sorted[to].use.at_ns,
-                       (double)bound.at_once / (double)bound.permit,
-                       (double)t * (double)bound.per_ns / (double)bound.permit, (double)over / (double)bound.permit);
+                       wide_double(bound.at_once) / wide_double(bound.permit),
+                       (double)t * wide_double(bound.per_ns) / wide_double(bound.permit),
+                       wide_double(over) / wide_double(bound.permit));
         }
     }
 }

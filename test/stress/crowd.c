@@ -8,12 +8,24 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/limiter.h"
 #include "size.h"
 
 _Static_assert(sizeof(pthread_t) <= sizeof(uintptr_t), "a thread's handle is a word here");
+
+bool crowd_can_trace(const char *what)
+{
+    int status = 1;
+    const pid_t child = fork();
+    if (child == 0) _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1);
+    const bool can = child > 0 && waitpid(child, &status, 0) == child && status == 0;
+    if (!can) printf("skipped: %s: no child can be traced (qemu-user); cure: run it on a machine of this kind\n", what);
+    return can;
+}
 
 void crowd_check(int holds, const char *what)
 {

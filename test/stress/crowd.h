@@ -6,6 +6,7 @@
 #define WEIR_TEST_CROWD_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/weir.h>
@@ -56,6 +57,9 @@ void crowd_begin(const char *part);
 
 /* Ends the process with a message if it does not hold. */
 void crowd_check(int holds, const char *what);
+
+/* False where a process cannot trace its child (qemu-user); then it has printed that `what` is skipped. */
+bool crowd_can_trace(const char *what);
 
 /* When all are back, the lines are empty. */
 void crowd_nobody_waits(const weir_limiter *limiter);

@@ -448,6 +448,7 @@ int main(int argc, char **argv)
     crowd_check(weir_plan_parse(&one, "5/h", WEIR_ADMIT, NULL) == 0, "no plan");
     crowd_check(weir_plan_parse(&two, "5/h; 10/2h", WEIR_ADMIT, NULL) == 0, "no plan");
     crowd_check(weir_plan_parse(&log, "5/h algorithm=sliding-log", WEIR_ADMIT, NULL) == 0, "no plan");
+    if (!crowd_can_trace("stress/steps")) return 77;
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) play(&scenes[i]);
     crowd_begin("dead while a file is opened");
     alarm(SECONDS_MAX);

@@ -232,6 +232,7 @@ static void steps(void)
     static uint64_t own[KEYS][WORDS];
     const uint64_t steps_max = size_pick(30000, 100000, 300000);
     uint64_t looks = 0, changes = 0, calls = 0;
+    if (!crowd_can_trace("stress/wide: instruction by instruction")) return;
     crowd_begin("instruction by instruction");
     open_table("90/100ms algorithm=sliding-log; 400/s algorithm=sliding-window", true);
     const size_t bytes = shared_bytes - SHARED_BYTES;

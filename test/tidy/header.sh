@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# header.sh TREE CC: each public header, and the program at the head of weir.h, compile alone, as C11 and as C++17.
+# header.sh TREE CC: each public header, and the program at the head of weir.h, compile alone, as C11, C17, C++17 and
+# C++20.
 set -euo pipefail
 tree=$1 cc=$2
 . "$tree/test/lib/skip.sh"
@@ -9,8 +10,10 @@ if [[ $cc == *clang* ]]; then cxx=${cc/clang/clang++}; else cxx=g++; fi
 
 compiles() # SOURCE
 {
-    "$cc" -std=c11 "${strict[@]}" -x c - <<<"$1"
-    if command -v "$cxx" >/dev/null; then "$cxx" -std=c++17 "${strict[@]}" -x c++ - <<<"$1"; fi
+    local standard
+    for standard in c11 c17; do "$cc" "-std=$standard" "${strict[@]}" -x c - <<<"$1"; done
+    if ! command -v "$cxx" >/dev/null; then return; fi
+    for standard in c++17 c++20; do "$cxx" "-std=$standard" "${strict[@]}" -x c++ - <<<"$1"; done
 }
 
 for header in "$tree"/include/weir/*.h; do compiles "#include <weir/$(basename "$header")>"; done

@@ -7,7 +7,7 @@ for tool in python3 gcov cmake ctest; do
 done
 mutate=$1/tools/mutate
 tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
+trap 'rm -rf "$tree" "$tree.room"' EXIT
 status=0
 
 mkdir "$tree/src"
@@ -128,6 +128,28 @@ grep -q 'judged now' "$tree/again" && wrong "judged twice, though nothing has ch
 sed -i 's/large(11) \&\&/large(11) \&\& !large(10) \&\&/' "$tree/ask.c"
 judge >"$tree/said" && wrong "the line that no test executes still survives"
 verdict found 17 '>='
+
+# ---- all of them, where some are named as equivalent ----
+id_of() # PLACE WORDS
+{
+    grep -F -- "count.c:$1 " "$tree/list" | grep -F -- "$2" | cut -d ' ' -f 1
+}
+unseen=$(id_of 26 '>>')
+seen=$(id_of 12 'total[0] - b')
+mkdir "$tree/test"
+printf '%s\ta\tb\n' '# why' "$unseen" "$seen" src/count.c:000000:rel1 >"$tree/test/mutants.tsv"
+all() { mutate --all --in src/count.c --grace 60 --room "$tree.room" "$@"; }
+all >"$tree/said" && wrong "--all: survivors, and the status says that there are none"
+verdict equivalent 26 '>>'
+verdict survived 26 '4'
+verdict found 17 '>='
+grep -q "^  listed as equivalent .*, but found: $seen" "$tree/said" || wrong "one that is listed and found is not told"
+echo '/* another test */' >>"$tree/ask.c"
+all >"$tree/again" || true
+grep -qE '^(found|equivalent) ' "$tree/again" && wrong "--all judges again what was found, or is named"
+all --report >"$tree/again" && wrong "--report: survivors, and the status says that there are none"
+grep -q 'there is no mutant src/count.c:000000:rel1' "$tree/again" || wrong "a name of none is not told"
+grep -qE '^src/count.c +[0-9]+ +0 +[0-9]+ +1 ' "$tree/again" || wrong "no row says how many are equivalent"
 
 # ---- a hang ----
 judge --in src/down.c --list >"$tree/list"

@@ -30,7 +30,8 @@ is_test() # NAME: or, where that cannot be known, what may be one
 if [ "$build" != - ]; then
     # Not by ctest -N, which would empty the log of the run that this is part of.
     known=$(sed -nE 's/^add_test\((\[=\[|")?([a-z]+\/[A-Za-z0-9_-]+).*/\2/p' "$build/CTestTestfile.cmake")
-    kinds='bindings|unit|property|model|stress|golden|serve|engine|clock|compat|vectors|tidy|page|bench|install'
+    kinds='bindings|unit|property|model|simulate|stress|golden|serve|engine|clock|compat|vectors|tidy|page|bench'
+    kinds+='|install'
     for page in "${pages[@]}"; do
         for test in $(grep -oE "\`($kinds)/[a-z_-]+\`" "$page" | tr -d '`' | sort -u); do
             is_test "$test" || [ -e "$test" ] || wrong "$page: there is no test $test"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # rows.sh TREE: the manual has what the tables of the sources have, all of it and nothing else, in the same words:
 # the options of a limit, the commands and paths of the service.
-# Each metric that documents name is in the table of metrics.
+# Each metric that documents name is in the table of metrics, and each copy of the version is that of weir.h.
 set -euo pipefail
 tree=$1
 
@@ -44,3 +44,32 @@ told=$(cd "$tree" && sort -u <(grep -ohE 'weir_[a-z_]+_(total|seconds|bytes)\b' 
 if [ "$(wc -l <<<"$told")" -le 10 ]; then echo 'documents name hardly any metrics'; exit 1; fi
 unknown=$(comm -13 <(echo "$rows") <(echo "$told"))
 if [ -n "$unknown" ]; then echo "src/serve/stats/figures.c has no metric of these names:" $unknown; exit 1; fi
+
+# What cannot read the version from weir.h. The rows of .symbols and the `since` of COMMAND DOCS keep the version in
+# which a name came.
+version=$(sed -n 's/^#define WEIR_VERSION "\(.*\)"/\1/p' "$tree/include/weir/weir.h")
+if [ -z "$version" ]; then echo 'weir.h has no version'; exit 1; fi
+status=0
+while read -r file pattern; do
+    said=$(sed -nE "s/.*$pattern.*/\1/p" "$tree/$file" | sort -u)
+    if [ "$said" != "$version" ]; then
+        echo "$file: the version is ${said:-not found}, weir.h has $version"
+        status=1
+    fi
+done <<'END'
+src/redis/script/weir.lua ^local VERSION = '([^']*)'
+bindings/rust/Cargo.toml ^version = "([^"]*)"
+bindings/rust/libweir/Cargo.toml ^libweir-sys = [{] version = "=([^"]*)"
+bindings/node/package.json ^ *"version": "([^"]*)"
+bindings/go/README.md go@v([0-9.]+)
+bindings/go/test module@v([0-9.]+)
+bindings/go/compare/zip/main.go Version: "v([^"]*)"
+END
+for file in bindings/rust/Cargo.lock bindings/rust/compare/Cargo.lock; do
+    said=$(sed -n '/^name = "libweir\(-sys\)\?"$/{n;p;}' "$tree/$file")
+    if [ "$said" != "version = \"$version\""$'\n'"version = \"$version\"" ]; then
+        echo "$file: libweir and libweir-sys are not both $version, as weir.h has it: run cargo build there"
+        status=1
+    fi
+done
+exit $status

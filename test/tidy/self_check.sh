@@ -152,6 +152,61 @@ passes purity.sh "$nm" "$tree/a.o" -- "$tree/b.o"
 finds 'a.o may not use: b' purity.sh "$nm" "$tree/a.o" --
 finds 'c.o may not use: puts' purity.sh "$nm" "$tree/a.o" "$tree/c.o" -- "$tree/b.o"
 
+# symbols: in the header, the map, the libraries and Debian's list
+library() # the map's text on stdin; $symbols is Debian's
+{
+    cat >"$tree/a.map"
+    printf ' %s 0.1.0\n' $symbols >"$tree/a.symbols"
+    "$cc" -shared -fPIC "-Wl,--version-script=$tree/a.map" -o "$tree/a.so" "$tree/src/host/a.c"
+    "$cc" -c -o "$tree/a.o" "$tree/src/host/a.c"
+    looked=(symbols.sh "$tree/a.h" "$tree/a.map" "$tree/a.symbols" "$nm" "$tree/a.o" "$tree/a.so")
+}
+fresh
+plant host/a.c <<<'int weir_a(void); int weir_b(void); int weir_a(void) { return 1; } int weir_b(void) { return 2; }'
+printf 'WEIR_API int weir_%s(void);\n' a b >"$tree/a.h"
+symbols='weir_a@WEIR_1 weir_b@WEIR_1_1'
+library < <(printf 'WEIR_1 {\n    global:\n        weir_a;\n    local: *;\n};\n'
+    printf 'WEIR_1_1 {\n    global:\n        weir_b;\n} WEIR_1;\n')
+passes "${looked[@]}"
+symbols='weir_a@WEIR_1 weir_b@WEIR_1'
+printf ' %s 0.1.0\n' $symbols >"$tree/a.symbols"
+finds '< weir_b@WEIR_1_1' "${looked[@]}"
+library < <(printf 'WEIR_1 {\n    global:\n        weir_a;\n        weir_b;\n    local: *;\n};\n')
+passes "${looked[@]}"
+printf 'WEIR_API int weir_c(void);\n' >>"$tree/a.h"
+finds '< weir_c' "${looked[@]}"
+printf 'WEIR_API int weir_a(void);\n' >"$tree/a.h"
+finds '> weir_b' "${looked[@]}"
+printf 'WEIR_API int weir_%s(void);\n' a b >"$tree/a.h"
+library < <(printf 'WEIR_1 {\n    global:\n        weir_a;\n        weir_*;\n    local: *;\n};\n')
+finds '> a wildcard' "${looked[@]}"
+
+# abi: layouts, functions and nodes, beside a field more at the end of what says its size
+abi() # CHECK WORDS HEADER SED_SCRIPT
+{
+    fresh
+    (cd "$here/../.." && tar -cf - CMakeLists.txt include cmake/*.map) | tar -xf - -C "$tree"
+    mkdir -p "$tree/test/compat/abi"
+    bash "$here/abi.sh" "$tree" "$cc" --write
+    sed -i.kept "$4" "$tree/$3"
+    if cmp -s "$tree/$3" "$tree/$3.kept"; then echo "$3 has nothing to plant at: $4"; status=1; fi
+    rm "$tree/$3.kept"
+    if [ "$1" = passes ]; then passes abi.sh "$tree" "$cc"; else finds "$2" abi.sh "$tree" "$cc"; fi
+}
+if command -v abidiff >/dev/null && command -v abidw >/dev/null; then
+    anew='programs would have to be compiled anew with'
+    more='s/^} weir_[a-z_]*\(options\|stats\|latency\);/uint64_t planted; &/'
+    abi passes '' include/weir/weir.h "$more"
+    abi passes '' include/weir/redis.h "$more"
+    abi finds "$anew libweir:" include/weir/weir.h 's/^} weir_decision;/uint64_t planted; &/'
+    abi finds "$anew libweir:" include/weir/lease.h 's/^struct weir_lease {/& uint64_t planted;/'
+    abi finds "$anew libweir-redis:" include/weir/redis.h "$more; s/uint64_t late; /uint32_t late; /"
+    abi finds "$anew libweir-redis:" include/weir/redis.h 's/^    unsigned nodes;/    unsigned nodes, planted;/'
+    abi finds "$anew libweir:" include/weir/weir.h '/^WEIR_API int weir_plan_limits/d'
+    abi finds "$anew libweir:" cmake/weir.map \
+        '/weir_plan_limits;$/d; $s/$/ WEIR_1_1 { global: weir_plan_limits; } WEIR_1;/'
+fi
+
 # amalgamation: a function and a constant, a macro and a type, of the same name
 repeats() # NAME TEXT TEXT
 {

@@ -1,21 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# symbols.sh HEADER NM LIBRARY.A LIBRARY.SO: both show exactly the functions that the header marks WEIR_API.
+# symbols.sh HEADER MAP SYMBOLS NM LIBRARY.A LIBRARY.SO: both libraries show exactly the functions that the header marks
+# WEIR_API.  The map lists each, and the shared library and Debian's SYMBOLS have it with the map's node.
 set -euo pipefail
 export LC_ALL=C
-header=$1 nm=$2 archive=$3 shared=$4
-
-marked=$(grep -hE '^WEIR_API ' "$header" | grep -oE 'weir_[a-z_0-9]+\(' | tr -d '(' | sort -u)
+header=$1 map=$2 symbols=$3 nm=$4 archive=$5 shared=$6
 status=0
-for library in "$archive" "$shared"; do
-    dynamic=() # an archive has its symbols in the members, a shared library in its dynamic table
-    if [ "$library" = "$shared" ]; then dynamic=(-D); fi
-    shown=$("$nm" ${dynamic[@]+"${dynamic[@]}"} -g --defined-only "$library" |
-        awk 'NF == 3 && $2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u)
-    if ! difference=$(diff <(echo "$marked") <(echo "$shown")); then
-        echo "$library: < in the header only, > in the library only"
-        grep '^[<>]' <<<"$difference"
-        status=1
-    fi
-done
+
+same() # FILE NAMES FILE NAMES
+{
+    local difference
+    if difference=$(diff <(echo "$2") <(echo "$4")); then return; fi
+    echo "< in $1 only, > in $3 only"
+    grep '^[<>]' <<<"$difference"
+    status=1
+}
+shown() # LIBRARY OPTION...
+{
+    "$nm" "${@:2}" -g --defined-only "$1" | awk 'NF == 3 && $2 != "A" { sub(/@@/, "@", $3); print $3 }' | sort -u
+}
+
+marked=$(grep -hE '^WEIR_API ' "$header" | grep -oE 'weir_[a-z_0-9]+\(' | tr -d '(' | sort)
+listed=$(awk '
+    /^WEIR_[A-Z0-9_]+ \{$/ { node = $1 }
+    /^ +weir_[a-z_0-9]+;$/ { print substr($1, 1, length($1) - 1) "@" node }
+    /\*;/ && $0 !~ /local: \*;/ { print "a wildcard" }' "$map" | sort)
+same "$header" "$marked" "$map" "$(sed 's/@.*//' <<<"$listed")"
+same "$header" "$marked" "$archive" "$(shown "$archive")"
+same "$map" "$listed" "$shared" "$(shown "$shared" -D --with-symbol-versions)"
+same "$map" "$listed" "$symbols" "$(sed -nE 's/^ (weir_[a-z_0-9]+@[A-Z0-9_]+) .*/\1/p' "$symbols" | sort)"
 exit $status

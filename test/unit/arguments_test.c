@@ -23,6 +23,7 @@
 #include "plan/words.h"
 #include "size.h"
 #include "unit/skip.h"
+#include "unit/memory_limit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
@@ -38,7 +39,7 @@ static const char *in_words(int algorithm)
 
 static bool is_rated(int algorithm)
 {
-    return algorithm_has_rate((unsigned)algorithm);
+    return algorithm_has_rate((unsigned)algorithm) && algorithm != ALGORITHM_CONCURRENT;
 }
 
 static void refuses(const char *text, int code, int column, const char *message)
@@ -129,6 +130,8 @@ static void bad_rates_of_every_algorithm(void **unused)
 #define A_TIME "expected a time; for example "
 #define ARRIVE "expected arrivals=uniform or arrivals=poisson"
 #define WHOLE "expected a whole number; for example arrivals=poisson seed=7"
+#define WEIGHT "expected a whole number; for example 300/s weight=3"
+#define WEIGHT_RANGE "a weight is 1 to 1000; for example 300/s weight=3"
 #define THE_END "expected a space, \";\" or the end"
 
 /* What no algorithm takes that knows the option.  Behind "10/s algorithm=NAME ", at the value. */
@@ -150,6 +153,12 @@ static const struct bad_value {
     {OPTION_BURST, "18446744073709551616", LONG COUNT_OR_TIME},
     {OPTION_BURST, "18446744074G", LONG COUNT_OR_TIME},
     {OPTION_BURST, "585year", LONG COUNT_OR_TIME},
+    {OPTION_WEIGHT, "", WEIGHT},
+    {OPTION_WEIGHT, "0", WEIGHT_RANGE},
+    {OPTION_WEIGHT, "1001", WEIGHT_RANGE},
+    {OPTION_WEIGHT, "-1", WEIGHT},
+    {OPTION_WEIGHT, "1.5", WEIGHT},
+    {OPTION_WEIGHT, "2s", WEIGHT},
     {OPTION_CATCHUP, "", FROM_1 "catchup=1.1"},
     {OPTION_CATCHUP, "nan", FROM_1 "catchup=1.1"},
     {OPTION_CATCHUP, "inf", FROM_1 "catchup=1.1"},
@@ -271,6 +280,9 @@ static const char *const goes_with[OPTIONS] = {
     [OPTION_SEED] = "hybrid",
     [OPTION_DEBT] = "gcra, hybrid, bursty, cycle, sliding-window",
     [OPTION_COUNT_REFUSED] = "fixed-window, sliding-log",
+    [OPTION_LEASE] = "concurrent",
+    [OPTION_GUARANTEED] = "gcra",
+    [OPTION_WEIGHT] = "gcra, unlimited",
 };
 
 /* Each in good form, as far as its value is read before it is known whose option it is. */
@@ -292,6 +304,9 @@ static const char *const good_form[OPTIONS] = {
     [OPTION_COUNT_REFUSED] = "count-refused",
     [OPTION_SEED] = "seed=7",
     [OPTION_ARRIVALS] = "arrivals=uniform",
+    [OPTION_LEASE] = "lease=30s",
+    [OPTION_GUARANTEED] = "guaranteed",
+    [OPTION_WEIGHT] = "weight=3",
 };
 
 static bool has_value(int option)
@@ -324,7 +339,7 @@ static void bad_values_of_every_option(void **unused)
         rows[bad_values[j].option]++;
     }
     for (int option = 0; option < OPTIONS; option++) {
-        if (good_form[option] == NULL || !has_value(option)) continue;
+        if (good_form[option] == NULL || !has_value(option) || option == OPTION_LEASE) continue; /* no rate has it */
         if (rows[option] == 0) fail_msg("%s= has no bad values here", option_at(option)->name);
     }
 }
@@ -439,7 +454,8 @@ static const struct {
     {"268435457/s gap=1ns", 1, LOG_28},
     {"300M/year count-refused", 1, LOG_28},
     {"18446744073709551615/s algorithm=sliding-log", 1, LOG_28},
-    {"5 concurrent", 3, "concurrency limits (how many run at once) are not supported; write a rate; for example 5/s"},
+    {"5 concurrent", 1,
+     "how long may one run that never says it ended? write lease=TIME; for example 20 concurrent lease=30s"},
     {"10/s shadow", 6, "shadow is no option of a limit's text; in weir.yaml write shadow: true beside the limit"},
 };
 
@@ -447,7 +463,7 @@ static void bad_together_or_missing(void **unused)
 {
     (void)unused;
     for (size_t i = 0; i < LENGTH(bad_together); i++) {
-        const bool later = strstr(bad_together[i].text, "shadow") || strstr(bad_together[i].text, "concurrent");
+        const bool later = strstr(bad_together[i].text, "shadow");
         refuses(bad_together[i].text, later ? WEIR_EUNSUPPORTED : WEIR_EINVAL, bad_together[i].column,
                 bad_together[i].message);
     }
@@ -495,6 +511,7 @@ static void no_memory_is_an_answer(void **unused)
 {
     (void)unused;
     if (SANITIZED) skip_because("unit/arguments: no memory", "sanitizers map terabytes", SKIP_CURE_PLAIN);
+    skip_without_memory_limit("unit/arguments: no memory");
     for (size_t i = 0; i < LENGTH(largest_logs); i++) {
         int status = 0;
         fflush(NULL);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "redis/client/limit.h"
+#include "unit/sized.h"
 
 #define MS UINT64_C(1000000)
 #define S UINT64_C(1000000000)
@@ -189,10 +190,41 @@ static void test_open_and_closed(void **state)
     close_engine(engine, limit);
 }
 
+/* Of slots nobody has a share: without the engine none is given, renewed or released, unless all may pass. */
+static void test_slots(void **state)
+{
+    (void)state;
+    static const char text[] = "20 concurrent lease=30s; 100/s";
+    static const weir_away modes[] = {WEIR_AWAY_DEFAULT, WEIR_AWAY_LOCAL, WEIR_AWAY_CLOSED};
+    const weir_key key = weir_key_text("tenant");
+    weir_engine_limit *limit = NULL;
+    weir_engine *engine;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        engine = open_engine(modes[i], &limit, text);
+        assert_int_equal(ask(engine, limit, WEIR_ASK_TAKE, 1).decision.verdict, WEIR_DENY);
+        assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 1).decision.verdict, WEIR_DENY);
+        assert_int_equal(ask(engine, limit, WEIR_ASK_RENEW, 1).decision.verdict, WEIR_DENY);
+        assert_false(weir_engine_renew(engine, limit, key, 12));
+        assert_false(weir_engine_release(engine, limit, key, 12));
+        close_engine(engine, limit);
+    }
+    engine = open_engine(WEIR_AWAY_OPEN, &limit, text);
+    const weir_decision decision = ask(engine, limit, WEIR_ASK_TAKE, 1).decision;
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(decision.end, 0);
+    assert_false(weir_engine_release(engine, limit, key, decision.end));
+    close_engine(engine, limit);
+}
+
 static void note_full(void *context, bool away, const char *why)
 {
     (void)away;
     if (strstr(why, "the table of shares is full") != NULL) ++*(unsigned *)context;
+}
+
+static void read_stats(void *engine, void *stats, size_t size)
+{
+    weir_engine_read_stats(engine, stats, size);
 }
 
 /* New keys that find no room are refused by mistake: counted, and told once. */
@@ -222,10 +254,31 @@ static void test_more_keys_than_room(void **state)
     weir_engine_read_stats(engine, &stats, sizeof stats);
     assert_in_range(refused, KEYS / 2, KEYS);
     assert_in_range(stats.away_full, refused, 2 * KEYS);
+    assert_sized(read_stats, engine, sizeof stats); /* of other versions */
     weir_engine_tick(engine);
     weir_engine_tick(engine);
     assert_int_equal(told, 1);
     close_engine(engine, limit);
+}
+
+static void test_options_of_other_versions(void **state)
+{
+    (void)state;
+    static const char url[] = "redis://127.0.0.1:1";
+    struct {
+        weir_engine_options known;
+        uint64_t later[4];
+    } longer = {WEIR_ENGINE_OPTIONS, {0, 0, 3, 0}};
+    weir_engine_options shorter = {.size = offsetof(weir_engine_options, prefix), .prefix = "a{b"};
+    weir_engine *engine = NULL;
+    longer.known.size = sizeof longer;
+    assert_int_equal(weir_engine_open(&engine, url, &longer.known, NULL), WEIR_EVERSION);
+    assert_null(engine);
+    longer.later[2] = 0;
+    assert_int_equal(weir_engine_open(&engine, url, &longer.known, NULL), 0);
+    weir_engine_close(engine);
+    assert_int_equal(weir_engine_open(&engine, url, &shorter, NULL), 0);
+    weir_engine_close(engine);
 }
 
 static void test_wrong_options(void **state)
@@ -293,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_shares),        cmocka_unit_test(test_all_or_nothing),
         cmocka_unit_test(test_local),         cmocka_unit_test(test_threads_share),
         cmocka_unit_test(test_fork),          cmocka_unit_test(test_open_and_closed),
+        cmocka_unit_test(test_slots),         cmocka_unit_test(test_options_of_other_versions),
         cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_more_keys_than_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,11 @@
 
 #include <cmocka.h>
 
+#include <hiredis/hiredis.h>
+
 #include "redis/client/local/lease.h"
 #include "redis/client/local/leases.h"
+#include "redis/client/wire.h"
 
 #define MS UINT64_C(1000000)
 #define LIFETIME (100 * MS)
@@ -575,6 +578,34 @@ static void a_lease_comes_before_a_refusal(void **unused)
     engine_leases_close(leases);
 }
 
+/* ---- what an engine answers: granted, name, remaining, retry, and of a newer engine more ---- */
+
+static void a_longer_answer_is_one(void **state)
+{
+    (void)state;
+    enum { MOST = 6, WANT = 10 };
+    redisReply number[MOST], *element[MOST];
+    for (int i = 0; i < MOST; i++) {
+        number[i] = (redisReply){.type = REDIS_REPLY_INTEGER, .integer = 7 + i};
+        element[i] = &number[i];
+    }
+    number[MOST - 1] = (redisReply){.type = REDIS_REPLY_NIL};
+    redisReply reply = {.type = REDIS_REPLY_ARRAY, .element = element};
+    for (reply.elements = 0; reply.elements <= MOST; reply.elements++) {
+        uint64_t id = 0, permits = 0;
+        assert_int_equal(wire_leased(&reply, WANT, &id, &permits), reply.elements >= 4);
+        assert_int_equal(permits, reply.elements >= 4 ? 7 : 0);
+        assert_int_equal(id, reply.elements >= 4 ? 8 : 0);
+    }
+    reply.elements = 4;
+    assert_false(wire_leased(&reply, 6, &(uint64_t){0}, &(uint64_t){0})); /* more than was wanted */
+    number[0].integer = -1;
+    assert_false(wire_leased(&reply, WANT, &(uint64_t){0}, &(uint64_t){0}));
+    number[0] = (redisReply){.type = REDIS_REPLY_NIL};
+    assert_false(wire_leased(&reply, WANT, &(uint64_t){0}, &(uint64_t){0}));
+    assert_false(wire_leased(NULL, WANT, &(uint64_t){0}, &(uint64_t){0}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -604,6 +635,7 @@ int main(void)
         cmocka_unit_test(a_node_asks_no_faster_than_the_rate),
         cmocka_unit_test(what_is_on_its_way_counts_as_taken),
         cmocka_unit_test(a_permit_that_was_given_back_shows),
+        cmocka_unit_test(a_longer_answer_is_one),
     };
     return cmocka_run_group_tests_name("engine_lease", tests, NULL, NULL);
 }

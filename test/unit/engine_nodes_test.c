@@ -20,7 +20,7 @@
 #include "size.h"
 #include "unit/random.h"
 
-enum { HUBS = 12, GONE_S = 5 };
+enum { HUBS = 12, GONE_S = 60 };
 #define MS UINT64_C(1000000)
 #define S UINT64_C(1000000000)
 #define NEVER UINT64_MAX
@@ -31,7 +31,8 @@ struct node {
     struct pool *pool;
     uint64_t from_ns, to_ns; /* lives; at its end another one may begin in its place */
     uint64_t beat_ns;
-    uint64_t score; /* in the set, 0: not */
+    uint64_t cut_ns; /* from then on it does not reach the engine */
+    uint64_t score;  /* in the set, 0: not */
 };
 
 static uint64_t within(uint64_t most)
@@ -53,6 +54,7 @@ static void begin(struct node *node, uint64_t from_ns)
     node->from_ns = from_ns;
     node->to_ns = from_ns + (within(3) == 0 ? within(8 * S) : within(2) == 0 ? within(60 * S) : NEVER / 2);
     node->beat_ns = from_ns + within(2 * S);
+    node->cut_ns = NEVER;
     node->score = 0; /* the one before it has another name, which is forgotten here: fewer are counted, not more */
 }
 
@@ -87,6 +89,7 @@ static struct node *next_of(struct node nodes[], uint64_t until_ns)
     for (int i = 0; i < HUBS; i++) {
         struct node *node = &nodes[i];
         while (node->to_ns <= node->beat_ns && node->to_ns < until_ns) begin(node, node->to_ns + within(3 * S));
+        if (node->beat_ns >= node->cut_ns) continue;
         if (node->beat_ns < until_ns && (next == NULL || node->beat_ns < next->beat_ns)) next = node;
     }
     return next;
@@ -95,9 +98,20 @@ static struct node *next_of(struct node nodes[], uint64_t until_ns)
 /* A node that notices that the engine has gone, now or long after. */
 static void notice(struct node *node, uint64_t gone_ns)
 {
+    const uint64_t went_ns = node->cut_ns < gone_ns ? node->cut_ns : gone_ns;
     if (within(4) == 0) return; /* not yet */
-    atomic_store(&node->pool->away_at_ns, gone_ns + (within(3) == 0 ? within(100 * S) : within(2 * S)));
+    atomic_store(&node->pool->away_at_ns, went_ns + (within(3) == 0 ? within(100 * S) : within(2 * S)));
     atomic_store(&node->pool->is_away, true);
+}
+
+static double shares_at(struct node nodes[], uint64_t now_ns)
+{
+    double share = 0;
+    for (int i = 0; i < HUBS; i++) {
+        const uint64_t known = nodes_known(nodes[i].pool, now_ns);
+        if (known != 0) share += 1.0 / (double)known;
+    }
+    return share;
 }
 
 static void shares_are_one_at_most(void **state)
@@ -119,16 +133,34 @@ static void shares_are_one_at_most(void **state)
         for (int i = 0; i < HUBS; i++) notice(&nodes[i], gone_ns);
         for (int look = 0; look < 4; look++) {
             const uint64_t now_ns = gone_ns + within(look < 2 ? 5 * S : 1000 * S);
-            double share = 0;
-            for (int i = 0; i < HUBS; i++) {
-                const uint64_t known = nodes_known(nodes[i].pool, now_ns);
-                if (known != 0) share += 1.0 / (double)known;
-                sharing += known != 0;
-            }
+            const double share = shares_at(nodes, now_ns);
+            sharing += share > 0;
             if (share > 1.0000001) fail_msg("run %ju: shares of %f", (uintmax_t)run, share);
         }
     }
     assert_true(sharing > runs); /* or nothing was tried */
+    for (int i = 0; i < HUBS; i++) free(nodes[i].pool);
+}
+
+/* Some are cut off from it before, alone, for less than a minute; nobody is new meanwhile. */
+static void cut_off_alone(void **state)
+{
+    (void)state;
+    static struct node nodes[HUBS];
+    seed = size_seed("engine_nodes", 20261128);
+    for (uint64_t run = 0; run < size_pick(100, 1000, 10000); run++) {
+        const uint64_t from_ns = 1000 * S + within(1000 * S), cut_ns = from_ns + 10 * S + within(60 * S);
+        const uint64_t gone_ns = cut_ns + within(55 * S);
+        for (int i = 0; i < HUBS; i++) {
+            begin(&nodes[i], from_ns);
+            nodes[i].to_ns = NEVER / 2;
+            if (i != 0 && within(4) == 0) nodes[i].cut_ns = cut_ns + within(gone_ns - cut_ns + 1);
+        }
+        for (struct node *next; (next = next_of(nodes, gone_ns)) != NULL;) beat(nodes, next);
+        for (int i = 0; i < HUBS; i++) notice(&nodes[i], gone_ns);
+        const double share = shares_at(nodes, gone_ns + within(1000 * S));
+        if (share > 1.0000001) fail_msg("run %ju: shares of %f", (uintmax_t)run, share);
+    }
     for (int i = 0; i < HUBS; i++) free(nodes[i].pool);
 }
 
@@ -204,7 +236,8 @@ static void known_when_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_are_one_at_most), cmocka_unit_test(an_empty_engine),
-                                       cmocka_unit_test(a_lost_answer), cmocka_unit_test(known_when_counted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_are_one_at_most), cmocka_unit_test(cut_off_alone),
+                                       cmocka_unit_test(an_empty_engine), cmocka_unit_test(a_lost_answer),
+                                       cmocka_unit_test(known_when_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

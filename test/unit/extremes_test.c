@@ -55,6 +55,7 @@ static const char *const extremes[][17] = {
      "10/s burst=2305843009213693 nodelay", "1/584year burst=2305843009213693 nodelay", "10/s burst=5 delay=6",
      "10/s burst=5 delay=18446744073709551615", "10/s burst=5 delay=5", "9223372036854775808/year nodelay",
      "1/ns algorithm=leaky", "10/m algorithm=leaky"},
+    {"1 concurrent lease=1ns", "1 concurrent lease=292year", "500 concurrent lease=1s", "7 concurrent lease=1h"},
     {"1/year algorithm=cycle", "1/584year algorithm=cycle", "1/ns algorithm=cycle",
      "4611686018427387903/s algorithm=cycle", "4611686018427387903/584year algorithm=cycle align=clock",
      "4611686018427387903/ns algorithm=cycle", "10/s algorithm=cycle debt=0",

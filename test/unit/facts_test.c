@@ -410,6 +410,88 @@ static void test_too_many_to_count(void **state)
     }
 }
 
+/* ... nor of a rate that is the highest of a profile. */
+static void test_too_many_for_a_profile(void **state)
+{
+    (void)state;
+    weir_plan plan;
+    assert_int_equal(weir_plan_parse(&plan, "1000000000000/s for 1s then 1/s", WEIR_PACE, NULL), 0);
+    const struct limit *limit = plan_inside(&plan)->limit;
+    assert_true(facts_most_in(limit, 31536000 * SECOND) == UINT64_MAX);
+    assert_int_equal(facts_most_in(limit, 0), facts_linear_most_in(limit, limit->factor, 0) + 1);
+}
+
+/* The mean of a random process, in 2^-20; of many permits in a period of many ns only to a permit. */
+static void test_mean(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t window_ns, mean;
+    } rows[] = {{"10/s arrivals=poisson seed=7", 1000000, 10486}, /* 0.01 */
+                {"10/s arrivals=poisson seed=7", 3000000000, 30 << 20},
+                {"17592186044417/h arrivals=poisson seed=7", 1000000, UINT64_C(4886718) << 20},
+                {"17592186044417/h arrivals=poisson seed=7", 3600 * UINT64_C(1000000000), UINT64_MAX}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_plan plan;
+        assert_int_equal(weir_plan_parse(&plan, rows[i].text, WEIR_PACE, NULL), 0);
+        const struct limit *limit = plan_inside(&plan)->limit;
+        const uint64_t mean = facts_mean_in(limit, rows[i].window_ns);
+        if (mean < rows[i].mean - 1 || mean > rows[i].mean) fail_msg("%s: %" PRIu64, rows[i].text, mean);
+        assert_true(facts_most_in(limit, 1) == UINT64_MAX); /* by chance any number */
+    }
+}
+
+/* Limits that no text makes. */
+static void test_made_up(void **state)
+{
+    (void)state;
+    struct limit limit = {.algorithm = 99};
+    struct rule rule;
+    assert_string_equal(limit_compile(&limit, &rule).message, " is unknown");
+    assert_int_equal(limit_compile(&limit, &rule).option, OPTION_ALGORITHM);
+    limit = (struct limit){.algorithm = ALGORITHM_LEAKY, .count = {10, 0}}; /* in no time */
+    assert_non_null(limit_compile(&limit, &rule).message);
+    assert_true(facts_most_in(&limit, SECOND) == UINT64_MAX);
+    assert_true(facts_slept_per_s(&limit, &rule, 1, 1) == UINT64_MAX);
+    limit = (struct limit){.algorithm = ALGORITHM_CONCURRENT, .count = {20, 0}, .has_time = true};
+    static const uint64_t leases_ns[] = {0, INT64_MAX + UINT64_C(1), UINT64_MAX};
+    for (size_t i = 0; i < LENGTH(leases_ns); i++) {
+        limit.time_ns = leases_ns[i];
+        assert_string_equal(limit_compile(&limit, &rule).message, "");
+        assert_int_equal(limit_compile(&limit, &rule).option, OPTION_LEASE);
+    }
+    limit.time_ns = INT64_MAX;
+    assert_null(limit_compile(&limit, &rule).message);
+    assert_int_equal(facts_most_in(&limit, 0), 20);
+    assert_true(facts_most_in(&limit, 1) == UINT64_MAX);
+}
+
+/* A rest of 146 years does not fill this one, a longer one does: with as much as may pass at once, and no more. */
+static void test_a_rest_of_centuries(void **state)
+{
+    (void)state;
+    struct subject subject;
+    open_subject(&subject, "1/100year burst=2 start=empty algorithm=gcra");
+    assert_int_equal(facts_at_once(subject.limit, subject.rule), 1);
+    assert_int_equal(facts_most_in(subject.limit, 0), 2);
+}
+
+/* 512 a ns, less one in 2^55 of them: the multiplier is rounded up where its last bit is lost, not cut. */
+static void test_a_multiplier_of_64_ones(void **state)
+{
+    (void)state;
+    struct limit limit = {.algorithm = ALGORITHM_GCRA,
+                          .count = {UINT64_MAX, 0},
+                          .period_ns = UINT64_C(1) << 55,
+                          .burst_kind = AMOUNT_COUNT,
+                          .burst = 1};
+    struct rule rule;
+    assert_null(limit_compile(&limit, &rule).message);
+    assert_int_equal(rule.shift, 54);
+    assert_true(rule.multiplier == UINT64_C(1) << 63);
+}
+
 /* A ratio of many digits is cut, upwards, and by little. */
 static void test_catchup_of_many_digits(void **state)
 {
@@ -444,6 +526,11 @@ int main(void)
         cmocka_unit_test(explanations_word_by_word),
         cmocka_unit_test(test_catchup_of_many_digits),
         cmocka_unit_test(test_too_many_to_count),
+        cmocka_unit_test(test_too_many_for_a_profile),
+        cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_made_up),
+        cmocka_unit_test(test_a_rest_of_centuries),
+        cmocka_unit_test(test_a_multiplier_of_64_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

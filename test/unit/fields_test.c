@@ -30,7 +30,7 @@ static void print_fields(const struct fields *fields, struct bytes *out)
         const struct field *field = &fields->field[i];
         bytes_add(out, field->name);
         bytes_byte(out, '|');
-        bytes_byte(out, "TNBA0"[field->kind]);
+        bytes_byte(out, "TNBAU0"[field->kind]);
         bytes_byte(out, '|');
         bytes_add(out, field->value);
         for (unsigned at = 0; at < field->numbers; at++) {
@@ -81,6 +81,7 @@ static const struct {
      BYTES("a|N|18446744073709551615|18446744073709551615;b|B|true|1;c|B|false|0;d|0|null;")},
     {BYTES("{\"a\":[],\"b\":[ 1 ],\"c\":[1,2 , 3,4,5,6,7,8]}"),
      BYTES("a|A|[];b|A|[ 1 ]|1;c|A|[1,2 , 3,4,5,6,7,8]|1|2|3|4|5|6|7|8;")},
+    {BYTES("{\"a\":{},\"b\":{\"tokens\":812, \"\\u0072\" : 2 }}"), BYTES("a|U|;b|U|tokens=812,r=2|812|2;")},
     {BYTES("{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}"), BYTES("a|T|\"\\/\b\f\n\r\t;")},
     {BYTES("{\"\\u0061\":\"\\u0000\\u00e9\\u20AC\\ud83d\\ude00\\udbff\\udfff\"}"),
      BYTES("a|T|\0\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xF4\x8F\xBF\xBF;")},
@@ -128,7 +129,12 @@ static const struct refusal bad_objects[] = {
     {BYTES("{\"a\":tru}"), 6, "true, false or null"},
     {BYTES("{\"a\":truex}"), 10, "a , or a }"},
     {BYTES("{\"a\":'b'}"), 6, "\"text\""},
-    {BYTES("{\"a\":{}}"), 6, "no object"},
+    {BYTES("{\"a\":{\"b\":{}}}"), 11, "whole number"},
+    {BYTES("{\"a\":{\"b=c\":1}}"), 7, "of each unit"},
+    {BYTES("{\"a\":{\"b\" 1}}"), 11, "of each unit"},
+    {BYTES("{\"a\":{1}}"), 7, "of each unit"},
+    {BYTES("{\"a\":{\"b\":1 \"c\":2}}"), 13, "of each unit"},
+    {BYTES("{\"a\":{\"b\":1"), 12, "of each unit"},
     {BYTES("{\"a\":-1}"), 6, "whole number"},
     {BYTES("{\"a\":1.0}"), 6, "whole number"},
     {BYTES("{\"a\":1e3}"), 6, "whole number"},

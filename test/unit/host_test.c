@@ -270,6 +270,34 @@ static void wait_for_change(struct host_event *event, uint32_t seen, uint64_t de
     while (host_event_seen(event) == seen && host_now_ns() < deadline_ns) host_event_wait(event, seen, deadline_ns);
 }
 
+/* Seconds that 32 bits cannot say: cut off they would be a time of long ago, or none at all. */
+static const uint64_t FAR_NS[] = {UINT64_C(0x80000001) * HOST_SECOND_NS, UINT64_C(0x100000001) * HOST_SECOND_NS,
+                                  HOST_NO_DEADLINE - 1};
+
+static void sleep_far(uint64_t deadline_ns, bool on_event)
+{
+    struct host_event event = {0};
+    alarm(60);
+    if (on_event) host_event_wait(&event, 0, deadline_ns);
+    else host_sleep_until(deadline_ns);
+    _exit(0);
+}
+
+static void test_sleep_of_a_lifetime(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof FAR_NS / sizeof FAR_NS[0]; i++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) sleep_far(FAR_NS[i / 2], i % 2 == 0);
+        int status = 0;
+        host_sleep_until(host_now_ns() + 20 * MS);
+        assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+    }
+}
+
 static void test_event_that_has_happened(void **state)
 {
     (void)state;
@@ -466,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_mutex),
         cmocka_unit_test(test_clocks),
         cmocka_unit_test(test_sleep_is_never_early),
+        cmocka_unit_test(test_sleep_of_a_lifetime),
         cmocka_unit_test(test_event_that_has_happened),
         cmocka_unit_test(test_signal_wakes_all),
         cmocka_unit_test(test_ticker),

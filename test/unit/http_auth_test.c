@@ -55,6 +55,7 @@ static void answers(void **state)
     assert_string_equal(client_header(answer, "X-Weir-Status", value), "403");
     assert_string_equal(client_header(answer, "Retry-After", value), "");
     check(client, "?limit=5/s&key=a&cost=6", "", 403, "not allowed\n"); /* never */
+    check(client, "?limit=5/s;30%20tokens/h&key=units&cost=tokens=3", "", 200, "\"default-2\";r=27;");
     check(client, "?limit=5/s;3/h&key=b&cost=1,3", "", 200, "\"default-2\";r=0;t=1200");
     check(client, "?limit=5/s;3/h&key=b&headers=none", "", 429, "Retry-After");
     assert_null(strstr(client->answers, "RateLimit"));
@@ -189,6 +190,8 @@ static void sources(void **state)
     check(client, "?limit=10/&key=a", "", 400, "\"column\":4");
     check(client, "?limit=api&key=a&cost=0", "", 400, "\"field\":\"cost\"");
     check(client, "?limit=api&key=a", "X-Weir-Cost: 0\r\n", 400, "\"field\":\"cost\"");
+    check(client, "?limit=api&key=a&cost=requests=0", "", 400, "\"field\":\"cost\"");
+    check(client, "?limit=api&key=a&cost=tokens=1", "", 400, "\\\"tokens\\\" is no unit here");
     check(client, "?limit=api&key=a&cost=x", "", 400, "\"field\":\"cost\"");
     check(client, "?limit=api&key=a&cost=1,1", "", 400, "\"field\":\"cost\"");
     check(client, "?limit=api&key=a&status=200", "", 400, "\"field\":\"status\"");

@@ -80,6 +80,42 @@ static void fields(void **state)
 }
 
 /* Numbers beyond what others read are the largest that they do. */
+/* What is left of each limit tells what it cost. */
+static void costs(void **state)
+{
+    static const char mixed[] = "limit=60%20requests/min;%20100k%20tokens/min&key=a&peek=1&";
+    static const struct {
+        const char *cost, *left;
+        int status;
+    } rows[] = {
+        {"", "\"limit\":0,\"remaining\":59,", 200},
+        {"cost=tokens=99990", "\"limit\":1,\"remaining\":10,", 200},
+        {"cost=tokens%3D99990,requests=59", "\"limit\":0,\"remaining\":1,", 200},
+        {"cost=59,99999", "\"limit\":0,\"remaining\":1,", 200},
+        {"cost=0", "\"limit\":0,\"remaining\":60,", 200},
+        {"cost=5", "{\"error\":\"limits count requests and tokens: write cost=tokens=5\",\"field\":\"cost\"}", 400},
+        {"cost=tokens", "or by unit; for example 5 or 5,10 or tokens=812 (JSON: ", 400},
+        {"cost=tokens=", "or by unit; ", 400},
+        {"cost==5", "or by unit; ", 400},
+        {"cost=tokens=5,6", "or by unit; ", 400},
+        {"cost=token=5", "\\\"token\\\" is no unit here; ", 400},
+    };
+    char form[256];
+    (void)state;
+    struct client *client = client_open();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(form, sizeof form, "%s%s", mixed, rows[i].cost);
+        check(client_form(client, "/v1/take", form), rows[i].status, rows[i].left);
+    }
+    check(client_json(client, "/v1/charge",
+                      "{\"limit\":\"60 requests/min; 100k tokens/min\",\"key\":\"a\",\"cost\":{\"tokens\":99991}}"),
+          200, "\"limit\":1,\"remaining\":9,");
+    check(client_json(client, "/v1/take", "{\"limit\":\"60 requests/min; 100k tokens/min\",\"key\":\"a\",\"cost\":5}"),
+          400, "write \\\"cost\\\": {\\\"tokens\\\": 5}");
+    check(client_json(client, "/v1/take", "{\"limit\":\"10/s\",\"key\":\"a\",\"cost\":{}}"), 400, "or by unit; ");
+    client_close(client);
+}
+
 static void large(void **state)
 {
     (void)state;
@@ -414,10 +450,10 @@ static void splits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),  cmocka_unit_test(fields),     cmocka_unit_test(large),   cmocka_unit_test(shadow),
-        cmocka_unit_test(refusals), cmocka_unit_test(settled),    cmocka_unit_test(charged), cmocka_unit_test(limits),
-        cmocka_unit_test(in_order), cmocka_unit_test(small_ones), cmocka_unit_test(methods), cmocka_unit_test(closing),
-        cmocka_unit_test(goes_on),  cmocka_unit_test(splits),
+        cmocka_unit_test(answers), cmocka_unit_test(costs),    cmocka_unit_test(fields),     cmocka_unit_test(large),
+        cmocka_unit_test(shadow),  cmocka_unit_test(refusals), cmocka_unit_test(settled),    cmocka_unit_test(charged),
+        cmocka_unit_test(limits),  cmocka_unit_test(in_order), cmocka_unit_test(small_ones), cmocka_unit_test(methods),
+        cmocka_unit_test(closing), cmocka_unit_test(goes_on),  cmocka_unit_test(splits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

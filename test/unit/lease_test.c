@@ -15,6 +15,8 @@
 #include <stdlib.h>
 
 #include "api/limiter.h"
+#include "core/clock.h"
+#include "plan/plan.h"
 #include "unit/plans.h"
 #include "unit/random.h"
 
@@ -648,6 +650,29 @@ static void test_end_of_time(void **state)
     }
 }
 
+/* A word near its highest value gives no permits that it could not count, and nobody has them. */
+static void test_end_of_a_word(void **state)
+{
+    (void)state;
+    const weir_plan plan = plan_of("10/s burst=1000");
+    const struct rule rule = plan_inside_const(&plan)->rule[0];
+    for (uint64_t left = 0; left < 3; left++) {
+        const uint64_t value = WORD_VALUE_MAX - ticks_of(&rule, 20 * left);
+        struct word word;
+        struct rule same;
+        struct lease_slice slice;
+        uint64_t after;
+        word_make(&word);
+        word_open_with(&word, &rule, value);
+        const struct trade trade = {.now_ns = ns_ceil(&rule, value - ticks_of(&rule, 10)), .want = 30};
+        assert_true(word_trade(&word, &trade, &slice));
+        assert_int_equal(slice.permits, left == 2 ? 30 : 0);
+        assert_int_equal(atom_load(&word.out), slice.permits);
+        assert_true(word_read(&word, &same, &after));
+        assert_true(after == value + ticks_of(&rule, slice.permits));
+    }
+}
+
 /* The clock goes back: what is there stays there, and what is ahead stays ahead. */
 static void test_clock_goes_back(void **state)
 {
@@ -1167,6 +1192,7 @@ int main(void)
         cmocka_unit_test(test_close_of_the_limiter),
         cmocka_unit_test(test_thread_outlives_the_limiter),
         cmocka_unit_test(test_end_of_time),
+        cmocka_unit_test(test_end_of_a_word),
         cmocka_unit_test(test_clock_goes_back),
         cmocka_unit_test(test_change_is_met_at_the_next_renewal),
         cmocka_unit_test(test_change_with_permits_out),

@@ -20,11 +20,13 @@
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/decide.h"
+#include "share/log_view.h"
 #include "size.h"
 #include "unit/random.h"
 #include "unit/plans.h"
 #include "unit/standing.h"
 #include "unit/skip.h"
+#include "unit/memory_limit.h"
 
 static weir_limiter *open_log(const char *limits)
 {
@@ -396,6 +398,7 @@ static void a_clock_is_kept_without_memory(void **state)
     (void)state;
     struct rlimit before, none;
     if (!MEMORY_CAN_RUN_OUT) skip_because("unit/log: no memory", "it is the sanitizer's", SKIP_CURE_PLAIN);
+    skip_without_memory_limit("unit/log: no memory");
     weir_limiter *limiter = open_log("1000000/s algorithm=sliding-log");
     const struct log *log = limiter_log(limiter);
     const uint64_t end_ns = log_ends_ns(log);
@@ -480,6 +483,127 @@ static void a_waiter_is_woken_by_a_change(void **state)
     assert_int_equal(decision.verdict, WEIR_ALLOW);
     assert_int_equal(decision.start.ns, S);
     weir_close(limiter);
+}
+
+/* ---- straight from a log ---- */
+
+static void pause_no_more(void)
+{
+}
+
+/* Of 16 entries, from time 0 on. */
+static struct log *log_alone(const struct rule *rule)
+{
+    struct log_view view;
+    struct log *log = aligned_alloc(SHARE_LINE, log_size(LOG_CAPACITY_MIN));
+    assert_non_null(log);
+    memset(log, 0, log_size(LOG_CAPACITY_MIN));
+    log_make(log, LOG_CAPACITY_MIN, 0, pause_no_more);
+    assert_false(log_close(log, &view)); /* it was not open */
+    log_change(&view, rule);
+    log_open(&view);
+    return log;
+}
+
+static void every_limit_has_its_cost_and_end(void **state)
+{
+    (void)state;
+    const uint64_t each[WEIR_LIMITS_MAX] = {3, 9};
+    uint64_t end[WEIR_LIMITS_MAX] = {0};
+    weir_limiter *limiter = open_log("5/s algorithm=sliding-log");
+    weir_decision decision;
+    takes(limiter, 1, 4);
+    const struct ask ask = {.cost = 1, .each = each, .end = end, .charge = true};
+    limiter_ask(limiter, &ask, &decision);
+    assert_int_equal(decision.charged, 3);
+    assert_int_equal(decision.remaining, 1);
+    assert_int_equal(end[0], weir_take(limiter, 1).end - 1);
+    weir_close(limiter);
+}
+
+/* Beyond all that a timestamp can count nothing starts. */
+static void no_start_beyond_all_times(void **state)
+{
+    (void)state;
+    weir_plan plan = plan_of("1/day algorithm=sliding-log");
+    struct rule rule = plan_inside(&plan)->rule[0];
+    rule.period_ns = UINT64_C(1) << (LOG_NS_BITS - 2);
+    assert_true(log_fits(&rule));
+    struct log *log = log_alone(&rule);
+    weir_decision decision;
+    const struct ask waits = {.cost = 1, .wait_max_ns = WEIR_FOREVER};
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(log_decide(log, &waits, &decision), LOG_HERE);
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        assert_true(decision.delay_ns == i * rule.period_ns);
+    }
+    assert_int_equal(log_decide(log, &waits, &decision), LOG_HERE);
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_true(decision.retry_ns == WEIR_FOREVER);
+    free(log);
+    rule.period_ns++;
+    assert_false(log_fits(&rule));
+    rule.period_ns--;
+    rule.burst = UINT64_C(1) << 48;
+    assert_true(log_fits(&rule));
+    rule.burst++;
+    assert_false(log_fits(&rule));
+}
+
+static struct log_view closed_view;
+
+static void open_now(void)
+{
+    log_open(&closed_view);
+}
+
+/* Who asks for the last entry waits for a setter. */
+static void the_last_entry_of_a_log_that_is_held(void **state)
+{
+    (void)state;
+    const weir_plan plan = plan_of("2/s algorithm=sliding-log");
+    struct log *log = log_alone(&plan_inside_const(&plan)->rule[0]);
+    weir_decision decision;
+    uint64_t last_ns = 0;
+    assert_false(log_last(log, &last_ns));
+    log_decide(log, &(struct ask){.now_ns = 7 * S, .cost = 1}, &decision);
+    assert_true(log_last(log, &last_ns));
+    assert_int_equal(last_ns, 7 * S);
+    assert_true(log_close(log, &closed_view));
+    assert_true(log_let_in(&closed_view, 9 * S, 1, &decision));
+    log->yield = open_now;
+    assert_true(log_last(log, &last_ns));
+    assert_int_equal(last_ns, 9 * S);
+    free(log);
+}
+
+static void setters_are_told_what_does_not_fit(void **state)
+{
+    (void)state;
+    const weir_plan plan = plan_of("2/s algorithm=sliding-log");
+    struct log *log = log_alone(&plan_inside_const(&plan)->rule[0]);
+    struct log_view view;
+    weir_decision decision, in;
+    const struct ask waits = {.now_ns = S, .cost = 2, .wait_max_ns = WEIR_FOREVER};
+    log_decide(log, &waits, &decision);
+    log_decide(log, &waits, &decision);
+    assert_int_equal(decision.delay_ns, S);
+    assert_true(log_close(log, &view));
+    /* A call that starts at another time is not in the log; nor is what is in it taken out for it. */
+    weir_decision other = decision;
+    other.start.ns--;
+    assert_false(log_take_out(&view, &other, 2));
+    other = decision;
+    other.end--;
+    assert_false(log_take_out(&view, &other, 2));
+    assert_true(log_take_out(&view, &decision, 2));
+    /* Beside the two that count there is room for as many as the ring has, but for twice the count. */
+    const uint64_t room = LOG_CAPACITY_MIN - 1 - 2 * 2;
+    assert_false(log_let_in(&view, S, room + 1, &in));
+    assert_true(log_let_in(&view, S, room, &in));
+    assert_int_equal(in.delay_ns, S);
+    assert_int_equal(in.end, decision.end - 2 + room);
+    free(log);
 }
 
 /* ---- against the core ---- */
@@ -639,6 +763,10 @@ int main(void)
         cmocka_unit_test(after_a_change_all_is_back_as_seen_from_now),
         cmocka_unit_test(what_has_no_state_is_left_with_keep),
         cmocka_unit_test(a_waiter_is_woken_by_a_change),
+        cmocka_unit_test(every_limit_has_its_cost_and_end),
+        cmocka_unit_test(no_start_beyond_all_times),
+        cmocka_unit_test(the_last_entry_of_a_log_that_is_held),
+        cmocka_unit_test(setters_are_told_what_does_not_fit),
         cmocka_unit_test(the_log_answers_as_the_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -501,6 +501,7 @@ static bool is_locked(const struct host_region *region, uint64_t byte)
 static void test_locks_of_two_openings(void **state)
 {
     (void)state;
+    if (!ON_LINUX) skip_because("unit/map: locks of openings", "locks belong to the process", SKIP_CURE_LINUX);
     struct host_region one = opened("locked", HOST_CREATE), two = opened("locked", HOST_JOIN);
     assert_int_equal(host_region_lock(&one, 7, WAIT_NS), 0);
     assert_int_equal(host_region_lock(&two, 7, 0), HOST_HELD);
@@ -576,6 +577,7 @@ static void check_reopened(struct host_region *region)
 static void test_reopened_after_fork(void **state)
 {
     (void)state;
+    if (!ON_LINUX) skip_because("unit/map: locks of openings", "locks belong to the process", SKIP_CURE_LINUX);
     struct host_region region = opened("forked", HOST_CREATE);
     check_reopened(&region);
     host_region_close(&region);
@@ -588,6 +590,7 @@ static void test_reopened_after_fork(void **state)
 static void test_locked_after_fork_without_proc(void **state)
 {
     (void)state;
+    if (!ON_LINUX) skip_because("unit/map: locks of openings", "locks belong to the process", SKIP_CURE_LINUX);
     char empty[] = "/tmp/weir-empty-XXXXXX";
     struct host_region region = opened("apart", HOST_CREATE);
     _Atomic bool *let_go = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

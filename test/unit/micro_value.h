@@ -20,6 +20,20 @@ struct value {
     unsigned char bytes[MICRO_BYTES_MAX + VALUE_SLOTS * MICRO_LOG_ENTRY];
 };
 
+/* Who applies the ranges alone, as a replica does, has the same. */
+static inline void value_check_ranges(const struct value *before, const struct value *value,
+                                      const struct micro_range range[], unsigned ranges)
+{
+    static struct value copy;
+    memset(&copy, 0, sizeof copy);
+    memcpy(copy.bytes, before->bytes, before->size);
+    for (unsigned i = 0; i < ranges; i++) {
+        assert(range[i].at + range[i].size <= value->size);
+        memcpy(copy.bytes + range[i].at, value->bytes + range[i].at, range[i].size);
+    }
+    assert(memcmp(copy.bytes, value->bytes, value->size) == 0);
+}
+
 /* state: a cell of a log, or any where none is a log. */
 static inline void value_put(struct value *value, struct micro_state *state, struct micro_log *log)
 {
@@ -28,18 +42,22 @@ static inline void value_put(struct value *value, struct micro_state *state, str
         value->size = micro_write(state, value->bytes);
         return;
     }
+    static struct value before;
+    const bool is_small = sizeof before < 1 << 16;
+    if (is_small) before = *value;
     const size_t size = micro_log_place(&state->cell[0], log, value->size);
     assert(size <= sizeof value->bytes);
     memset(value->bytes + value->size, 0, size - value->size);
     value->size = size;
     const unsigned ranges = micro_log_write(state, log, value->bytes, range);
     for (unsigned i = 0; i < ranges; i++) assert(range[i].at + range[i].size <= size);
+    if (is_small) value_check_ranges(&before, value, range, ranges);
 }
 
 /* false: it is not read. */
 static inline bool value_get(const struct value *value, struct micro_state *state, struct micro_log *log)
 {
-    state->count = 0;
+    state->count = state->marks = 0;
     *log = (struct micro_log){.ring = NULL};
     if (value->size == 0) return true;
     const bool reads = micro_read(state, value->bytes, value->size);

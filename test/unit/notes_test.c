@@ -58,7 +58,7 @@ static void mistakes(void **state)
     rig_close(rig);
 }
 
-/* Who says one cost for requests and tokens is told that it counts as both. */
+/* Who says one cost for requests and tokens is told how to say of which. */
 static void one_cost_for_units(void **state)
 {
     (void)state;
@@ -71,9 +71,7 @@ static void one_cost_for_units(void **state)
     RIG_SAY(rig, "WEIR.TAKE", "none", "a");
     assert_int_equal(lines_in(written(notes)), 0);
     RIG_SAY(rig, "WEIR.TAKE", units, "a", "COST", "2000");
-    assert_string_equal(written(notes),
-                        "weir: a cost of 2000 never passes \"60 requests/min; 100k tokens/min\": it counts "
-                        "in each limit; give a cost for each: COST 1 2000\n");
+    assert_string_equal(written(notes), "weir: RESP: ERR limits count requests and tokens: write COST tokens 2000\n");
     rig_close(rig);
 }
 

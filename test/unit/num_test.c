@@ -41,6 +41,7 @@ static void same_shifts(uint64_t a, uint64_t b, unsigned shift)
     same("multiply_shift_floor_64", a, b, shift, multiply_shift_floor_64(a, b, shift),
          portable_multiply_shift_floor(a, b, (shift + 63) % 64 + 1));
     same("shift_divide_ceil", a, shift, b, shift_divide_ceil(a, shift, b), portable_shift_divide_ceil(a, shift, b));
+    same("shift_divide_floor", a, shift, b, shift_divide_floor(a, shift, b), portable_shift_divide_floor(a, shift, b));
 }
 
 static void same_divisions(uint64_t a, uint64_t b, uint64_t c)
@@ -103,15 +104,21 @@ static void known_products(void **unused)
 static void known_quotients_of_shifts(void **unused)
 {
     (void)unused;
-    static const struct known table[] = {
+    static const struct {
+        uint64_t a, b, c, answer, floor;
+    } table[] = {
         /* a, shift, divisor */
-        {0, 64, 7, 0},       {1, 0, 1, 1},        {7, 0, 2, 4},        {8, 0, 2, 4},   {1, 64, ALL, 2}, {1, 64, 1, ALL},
-        {1, 64, TWO(63), 2}, {ALL, 64, ALL, ALL}, {3, 63, TWO(63), 3}, {1, 0, 0, ALL}, {0, 0, 0, ALL},  {1, 1, 3, 1},
+        {0, 64, 7, 0, 0},       {1, 0, 1, 1, 1},      {7, 0, 2, 4, 3},        {8, 0, 2, 4, 4},
+        {1, 64, ALL, 2, 1},     {1, 64, 1, ALL, ALL}, {1, 64, TWO(63), 2, 2}, {ALL, 64, ALL, ALL, ALL},
+        {3, 63, TWO(63), 3, 3}, {1, 0, 0, ALL, ALL},  {0, 0, 0, ALL, ALL},    {1, 1, 3, 1, 0},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        const struct known *row = &table[i];
-        assert_int_equal(shift_divide_ceil(row->a, (unsigned)row->b, row->c), row->answer);
-        assert_int_equal(portable_shift_divide_ceil(row->a, (unsigned)row->b, row->c), row->answer);
+        const uint64_t a = table[i].a, divisor = table[i].c;
+        const unsigned shift = (unsigned)table[i].b;
+        assert_int_equal(shift_divide_ceil(a, shift, divisor), table[i].answer);
+        assert_int_equal(shift_divide_floor(a, shift, divisor), table[i].floor);
+        assert_int_equal(portable_shift_divide_ceil(a, shift, divisor), table[i].answer);
+        assert_int_equal(portable_shift_divide_floor(a, shift, divisor), table[i].floor);
     }
 }
 

@@ -20,9 +20,9 @@ static weir_plan in_static_memory;
 static void numbers_of_algorithms_are_for_ever(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {NULL,         NULL,     "hybrid", NULL,    NULL,           "timeline",
-                                        "bursty",     "warmup", "leaky",  "cycle", "fixed-window", "sliding-window",
-                                        "sliding-log"};
+    static const char *const names[] = {NULL,          NULL,     "hybrid",    NULL,    NULL,           "timeline",
+                                        "bursty",      "warmup", "leaky",     "cycle", "fixed-window", "sliding-window",
+                                        "sliding-log", NULL,     "concurrent"};
     const int count = sizeof names / sizeof *names;
     assert_int_equal(ALGORITHM_NAMES, count);
     assert_int_equal(ALGORITHM_GCRA, 1);
@@ -170,6 +170,9 @@ static void limits_and_units(void **unused)
     assert_false(weir_plan_unit(&plan, -1, unit));
     assert_false(weir_plan_unit(&plan, INT32_MAX, unit));
     assert_int_equal(unit[0], '#');
+    assert_true(weir_plan_lease_ns(&plan) == 0);
+    const weir_plan holds = plan_for("100/s algorithm=sliding-log gap=3s; 20 concurrent lease=30s", WEIR_ADMIT);
+    assert_true(weir_plan_lease_ns(&holds) == (uint64_t)30 * 1000 * 1000 * 1000);
     const weir_plan most = plan_for("1/s;2/s;3/s;4/s;5/s;6/s;7/s;8/s", WEIR_ADMIT);
     assert_int_equal(weir_plan_limits(&most), WEIR_LIMITS_MAX);
 }

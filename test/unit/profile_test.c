@@ -6,6 +6,7 @@
    weir starts there once more, at the beginning.  And vegeta's LinearPacer{StartAt: 100/s, Slope: 30}, tsenart/vegeta
    v12.13.0, asked by a program that is always ready: from each start it goes one interval of the rate at that time, so
    it is late by what the rate rises in that. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -309,6 +310,61 @@ static void what_is_reported(void **unused)
     weir_close(limiter);
 }
 
+/* ---- what does not fit, and what is told ---- */
+
+static enum profile_problem problem_of(const weir_plan *plan, struct profile *profile, size_t *phase)
+{
+    return profile_make(profile, plan_inside_const(plan)->limit, phase);
+}
+
+static void what_cannot_be_counted(void **unused)
+{
+    (void)unused;
+    const uint64_t far = UINT64_C(1) << 62, odd = far - 57;
+    static const struct profile nothing;
+    const struct {
+        const char *why;
+        struct phase phase[2];
+        enum profile_problem problem;
+        size_t at;
+    } rows[] = {
+        {"a rate of more than 64 bits", {{1, S, S, 0, 0}, {7, S, S, 19, 0}}, PROFILE_TOO_DIFFERENT, 1},
+        {"parts too small", {{1, odd, far, 0, 1}, {1, odd, S, 0, 0}}, PROFILE_TOO_MANY, 0},
+        {"permits of a period", {{1, odd, S, 0, 0}, {1000, 1, S, 0, 0}}, PROFILE_TOO_MANY, 1},
+        {"permits of a long ramp", {{1000, 1, far / 8, 0, 1}, {1, 1, S, 0, 0}}, PROFILE_TOO_MANY, 0},
+        {"permits of both", {{1000, 1, 60 * S, 0, 0}, {1000, 1, 60 * S, 0, 0}}, PROFILE_TOO_MANY, 1},
+        {"all fits", {{1000, 1, 60 * S, 0, 0}, {1000, 1, S, 0, 0}}, PROFILE_FINE, 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weir_plan plan;
+        struct profile profile = nothing;
+        size_t at;
+        parse("1/s for 1s then 1/s for 1s", &plan);
+        memcpy(limit_phases(plan_inside(&plan)->limit), rows[i].phase, sizeof rows[i].phase);
+        const enum profile_problem problem = problem_of(&plan, &profile, &at);
+        if (problem != rows[i].problem || at != rows[i].at) fail_msg("%s: %d at %zu", rows[i].why, (int)problem, at);
+    }
+}
+
+static void phases_in_numbers(void **unused)
+{
+    (void)unused;
+    weir_plan plan;
+    struct profile profile;
+    parse("10/s for 2s then ..20/s for 2s then pause 1s then 5/s", &plan);
+    plan_make_profile(plan_inside(&plan), &profile);
+    const uint64_t starts[] = {0, 20, 50, 51, UINT64_MAX}; /* one as the pause begins */
+    for (size_t i = 0; i < 5; i++) assert_int_equal(profile_starts(&profile, i), starts[i]);
+    const double rates[] = {10, 10, 10, 15, 0, 5, 5};
+    for (uint64_t i = 0; i < 7; i++) assert_true(fabs(profile_rate(&profile, i * S) - rates[i]) < 1e-9);
+    assert_true(fabs(profile_rate(&profile, UINT64_MAX - 1) - 5) < 1e-9);
+    parse("10/s for 2s then ..20/s for 2s", &plan);
+    plan_make_profile(plan_inside(&plan), &profile);
+    assert_int_equal(profile_starts(&profile, 2), 50);
+    assert_true(profile_rate(&profile, 4 * S - 1) > 19.99);
+    assert_true(profile_rate(&profile, 4 * S) == 0 && profile_rate(&profile, UINT64_MAX) == 0); /* it is over */
+}
+
 /* ---- arithmetic ---- */
 
 static struct halves halves_of(num128 value)
@@ -356,6 +412,12 @@ static void both_arithmetics(void **unused)
         check_same(rest, other_rest);
         check_same(num128_scale(rest, 3), portable_num128_scale(other_rest, 3));
         check_same(num128_shift_left(rest, 16), portable_num128_shift_left(other_rest, 16));
+        for (unsigned shift = 0; shift < 64; shift++)
+            check_same(num128_shift_left(num128_multiply(a, 1), shift),
+                       portable_num128_shift_left(portable_num128_multiply(a, 1), shift));
+        check_same(num128_divide(product, num128_multiply(b, c), &rest),
+                   portable_num128_divide(other, portable_num128_multiply(b, c), &other_rest));
+        check_same(rest, other_rest);
         assert_int_equal(num128_less(product, divisor), portable_num128_less(other, by));
         assert_int_equal(num128_low(product), portable_num128_low(other));
         if (!num128_less(product, rest))
@@ -381,6 +443,8 @@ int main(void)
         cmocka_unit_test(ends),
         cmocka_unit_test(leases_take_each),
         cmocka_unit_test(what_is_reported),
+        cmocka_unit_test(what_cannot_be_counted),
+        cmocka_unit_test(phases_in_numbers),
         cmocka_unit_test(both_arithmetics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

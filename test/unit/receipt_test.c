@@ -192,10 +192,22 @@ static void lists_and_names(void **state)
     passes(rig, "WEIR.TAKE api acme PEEK COST 1 50001\r\n", false);
     /* One that takes nothing of the first limit has a receipt, too. */
     take(rig, "WEIR.TAKE api acme COST 0 40000\r\n", receipt);
-    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "2"), ":1\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "2"),
+                        "-BADRECEIPT limits count requests and tokens: write tokens 2\r\n");
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "requests", "2", "tokens", "2"), ":1\r\n");
     passes(rig, "WEIR.TAKE api acme PEEK COST 58 49998\r\n", true);
     passes(rig, "WEIR.TAKE api acme PEEK COST 59 1\r\n", false);
     passes(rig, "WEIR.TAKE api acme PEEK COST 1 49999\r\n", false);
+    /* Units that are not named used all that was taken. */
+    take(rig, "WEIR.TAKE api acme COST requests 5 tokens 9998\r\n", receipt);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "tokens", "0"), ":1\r\n");
+    passes(rig, "WEIR.TAKE api acme PEEK COST 53 49998\r\n", true);
+    passes(rig, "WEIR.TAKE api acme PEEK COST 54 1\r\n", false);
+    passes(rig, "WEIR.TAKE api acme PEEK COST 1 49999\r\n", false);
+    /* Nothing of anything needs no unit. */
+    take(rig, "WEIR.TAKE api acme COST tokens 40000\r\n", receipt);
+    assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":1\r\n");
+    passes(rig, "WEIR.TAKE api acme PEEK COST 53 49998\r\n", true);
     rig_close(rig);
 }
 

@@ -110,12 +110,35 @@ static void all_can_be_forgotten(void **state)
     free(world);
 }
 
+/* Keys whose hashes are the same: of another kind, of another size, of other bytes. */
+static void only_the_key_itself_is_found(void **state)
+{
+    (void)state;
+    struct world *world = world_open();
+    const struct recent_key others[] = {
+        {.bytes = "10/s", .size = 4, .kind = 1}, {.bytes = "10/s ", .size = 5}, {.bytes = "11/s", .size = 4}};
+    struct recent_key asked = {.bytes = "10/s", .size = 4};
+    assert_null(recent_find(&world->recent, &asked));
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        struct recent_key other = others[i];
+        other.hash = asked.hash;
+        recent_put(&world->recent, recent_room(&world->recent, &asked), &other);
+        assert_null(recent_find(&world->recent, &asked));
+    }
+    void *room = recent_room(&world->recent, &asked);
+    recent_put(&world->recent, room, &asked);
+    recent_put(&world->recent, recent_room(&world->recent, &asked), &(struct recent_key){.bytes = "9/s", .size = 3});
+    assert_ptr_equal(recent_find(&world->recent, &asked), room);
+    free(world);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entry_means_what_its_key_says),
         cmocka_unit_test(the_one_that_goes_was_not_asked_for_the_longest),
         cmocka_unit_test(all_can_be_forgotten),
+        cmocka_unit_test(only_the_key_itself_is_found),
     };
     if (argc > 1) first_seed = strtoull(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);

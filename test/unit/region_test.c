@@ -29,19 +29,25 @@ static void step(void)
     stores_left--;
 }
 
-uint64_t model_load(const uint64_t *word)
+uint64_t model_load(const uint64_t *word, int order, const char *site)
 {
+    (void)order;
+    (void)site;
     return *word;
 }
 
-void model_store(uint64_t *word, uint64_t value)
+void model_store(uint64_t *word, uint64_t value, int order, const char *site)
 {
+    (void)order;
+    (void)site;
     step();
     *word = value;
 }
 
-bool model_swap(uint64_t *word, uint64_t *expected, uint64_t desired)
+bool model_swap(uint64_t *word, uint64_t *expected, uint64_t desired, int order, const char *site)
 {
+    (void)order;
+    (void)site;
     if (*word == *expected) {
         step();
         *word = desired;
@@ -51,11 +57,19 @@ bool model_swap(uint64_t *word, uint64_t *expected, uint64_t desired)
     return false;
 }
 
-uint64_t model_add(uint64_t *word, uint64_t more)
+uint64_t model_add(uint64_t *word, uint64_t more, int order, const char *site)
 {
+    (void)order;
+    (void)site;
     step();
     *word += more;
     return *word - more;
+}
+
+void model_fence(int order, const char *site)
+{
+    (void)order;
+    (void)site;
 }
 
 void model_pause(void)
@@ -208,6 +222,7 @@ static void test_foreign(void **state)
     (void)state;
     union page page = {{0}};
     assert_int_equal(read_of(&page), REGION_EMPTY);
+    assert_int_equal(region_epoch_ns(&page), 0);
     for (unsigned i = 0; i < REGION_PAGE; i++) {
         page = (union page){{0}};
         page.bytes[i] = 1;
@@ -242,6 +257,36 @@ static void test_other_versions(void **state)
     make(&page);
     for (unsigned word = 1; word < PAGE_WORDS; word++) page.words[word] = __builtin_bswap64(page.words[word]);
     assert_int_equal(read_of(&page), REGION_VERSION);
+}
+
+/* What a program is told of a file that it does not read. */
+static void test_format(void **state)
+{
+    (void)state;
+    static const struct region_shape shapes[] = {{REGION_SLOTS, 2, 1, SLOT_BYTES, {{11, 12}}, false},
+                                                 {REGION_SLOTS, 2, 1, SLOT_BYTES, {{11, 12}}, true},
+                                                 {REGION_WIDE, 0, 1, 24, {{11, 12}}, false}};
+    const struct region_times times = times_at(1, 100 * S, UNIX);
+    union page page;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        page = (union page){{0}};
+        region_make(&page, &shapes[i], AREA, &times);
+        page.words[WORD_FORMAT] += 7;
+        const struct region_format format = region_read_format(&page);
+        assert_false(format.other_order || format.other_words);
+        assert_int_equal(format.kind, shapes[i].kind);
+        assert_int_equal(format.reads, shapes[i].kind == REGION_WIDE ? VERSION_WIDE : VERSION_BESIDE);
+        assert_int_equal(format.version, page.words[WORD_FORMAT] & UINT16_MAX);
+    }
+    page.words[WORD_ONCE]++;
+    assert_int_equal(region_read_format(&page).reads, 0); /* of no kind that is known */
+    make(&page);
+    page.words[WORD_FORMAT] ^= UINT64_C(12) << 16; /* words of 4 bytes, or 8 */
+    assert_true(region_read_format(&page).other_words);
+    assert_int_equal(region_read_format(&page).version, 0);
+    make(&page);
+    page.words[WORD_FORMAT] = __builtin_bswap64(page.words[WORD_FORMAT]);
+    assert_true(region_read_format(&page).other_order && !region_read_format(&page).other_words);
 }
 
 /* ---- damage ---- */
@@ -368,16 +413,27 @@ static void test_read_more_of_another(void **state)
     (void)state;
     union page page;
     struct region_view view;
-    struct region_shape another = shape;
     const struct region_times times = times_at(1, 100 * S, UNIX);
     make(&page);
     assert_int_equal(region_read(&page, SIZE, &view), REGION_SOUND);
     const struct region_view before = view;
     region_make(&page, &shape, AREA / 2, &times);
     assert_int_equal(region_read_more(&page, SIZE, &view), REGION_DAMAGED);
-    another.secret.word[1]++;
-    region_make(&page, &another, AREA, &times);
-    assert_int_equal(region_read_more(&page, SIZE, &view), REGION_DAMAGED);
+    static const struct region_shape others[] = {
+        {REGION_SLOTS, 3, 1, SLOT_BYTES, {{11, 12}}, false}, {REGION_SLOTS, 2, 0, SLOT_BYTES, {{11, 12}}, false},
+        {REGION_SLOTS, 2, 1, SLOT_BYTES, {{10, 12}}, false}, {REGION_SLOTS, 2, 1, SLOT_BYTES, {{11, 13}}, false},
+        {REGION_SLOTS, 2, 1, SLOT_BYTES, {{11, 12}}, true},  {REGION_WIDE, 2, 1, SLOT_BYTES, {{11, 12}}, false},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        region_make(&page, &others[i], AREA, &times);
+        assert_int_equal(read_of(&page), REGION_SOUND);
+        assert_int_equal(region_read_more(&page, SIZE, &view), REGION_DAMAGED);
+    }
+    const struct region_shape wide = {REGION_WIDE, 2, 1, 24, {{11, 12}}, false};
+    struct region_shape wider = wide;
+    wider.slot_bytes = 32;
+    assert_true(region_same_shape(&wide, &wide));
+    assert_false(region_same_shape(&wide, &wider));
     assert_memory_equal(&view, &before, sizeof view);
     make(&page);
     assert_int_equal(region_read_more(&page, SIZE, &view), REGION_SOUND);
@@ -645,6 +701,7 @@ int main(void)
         cmocka_unit_test(test_short_files),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_other_versions),
+        cmocka_unit_test(test_format),
         cmocka_unit_test(test_each_byte_damaged),
         cmocka_unit_test(test_areas),
         cmocka_unit_test(test_areas_refused),

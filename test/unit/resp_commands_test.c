@@ -145,19 +145,84 @@ static void take_mistakes(void **state)
          "-NOLIMIT there is no limit called apu; define it in weir.yaml or by WEIR.LIMIT SET apu '10/s', or "
          "give a text such as 10/s\r\n"},
         {"WEIR.TAKE 10/s a NOW\r\n", "-ERR syntax error at 'NOW': expected WEIR.TAKE " TAKE_USAGE "\r\n"},
-        {"WEIR.TAKE 10/s a COST\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"\"; for example COST 2\r\n"},
-        {"WEIR.TAKE 10/s a COST -1\r\n", "-ERR expected a cost, 0 to 2^64 - 1, not \"-1\"; for example COST 2\r\n"},
+        {"WEIR.TAKE 10/s a COST\r\n",
+         "-ERR expected a cost, 0 to 2^64 - 1, not \"\"; for example COST 2, or by unit COST tokens 812\r\n"},
+        {"WEIR.TAKE 10/s a COST -1\r\n",
+         "-ERR expected a cost, 0 to 2^64 - 1, not \"-1\"; for example COST 2, or by unit COST tokens 812\r\n"},
         {"WEIR.TAKE 10/s a COST 1 2\r\n", "-ERR this limit takes one cost, not 2; for example 2\r\n"},
         {"WEIR.TAKE \"1/s; 2/s; 3/s\" a COST 1 2\r\n",
          "-ERR these are 3 limits: expected one cost for all, or 3, not 2\r\n"},
         {"WEIR.TAKE 10/s a COST 1 COST 1\r\n", "-ERR syntax error at 'COST': expected WEIR.TAKE " TAKE_USAGE "\r\n"},
-        {"WEIR.CHARGE 10/s a 1 x\r\n", "-ERR expected at most 8 numbers, 0 to 2^64 - 1, not \"x\"\r\n"},
+        {"WEIR.CHARGE 10/s a 1 x\r\n",
+         "-ERR expected at most 8 numbers, 0 to 2^64 - 1, not \"x\"; by unit: tokens 812\r\n"},
         {"WEIR.SETTLE abc 1\r\n", "-BADRECEIPT this is no receipt, or one of an earlier weir, which cannot be settled "
                                   "any more; expected that of a "
                                   "take, whole: the seventh of WEIR.TAKE\r\n"},
     };
     (void)state;
     needs_receipts("unit/resp_commands: take_mistakes");
+    CHECK(rows);
+}
+
+/* ---- cost by unit ---- */
+
+#define MIXED "\"60 requests/min; 100k tokens/min\""
+
+/* What is left of each limit tells what it cost: PEEK names the one with less. */
+static void cost_by_unit(void **state)
+{
+    static const char left[] = "*8\r\n$5\r\nallow\r\n:%d\r\n:%d\r\n";
+    static const struct {
+        const char *sent;
+        int limit, left;
+    } rows[] = {
+        {"WEIR.CHARGE " MIXED " a tokens 90000\r\n", 0, 59},
+        {"WEIR.TAKE " MIXED " a COST tokens 9990 requests 0 PEEK\r\n", 1, 10},
+        {"WEIR.TAKE " MIXED " a PEEK COST requests 40 tokens 1\r\n", 0, 19},
+        {"WEIR.TAKE " MIXED " a PEEK\r\n", 0, 58},
+        {"WEIR.TAKE " MIXED " a COST 0 PEEK\r\n", 0, 59},
+        {"WEIR.TAKE " MIXED " a COST 2 0 PEEK\r\n", 0, 57},
+        {"WEIR.TAKE \"10/s; 20/h\" b COST 3 PEEK\r\n", 0, 7}, /* one unit: as ever */
+        {"WEIR.TAKE 10/s b COST requests 3 PEEK\r\n", 0, 7},
+        {"WEIR.TAKE 10/s b COST request 3 PEEK\r\n", 0, 7},
+        {"WEIR.TAKE \"8 concurrent jobs lease=1h; 10/s\" b COST jobs 3 PEEK\r\n", 0, 5},
+    };
+    char expected[64];
+    (void)state;
+    struct rig *rig = rig_open();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *answer = rig_send(rig, rows[i].sent);
+        snprintf(expected, sizeof expected, left, rows[i].limit, rows[i].left);
+        if (answer[1] == '9') expected[1] = '9'; /* a place for an id */
+        if (strncmp(answer, expected, strlen(expected)) != 0)
+            fail_msg("%s: %s, not %s", rows[i].sent, answer, expected);
+    }
+    rig_close(rig);
+}
+
+static void cost_mistakes(void **state)
+{
+    static const struct row rows[] = {
+        {"WEIR.TAKE " MIXED " a COST 5\r\n", "-ERR limits count requests and tokens: write COST tokens 5\r\n"},
+        {"WEIR.CHARGE " MIXED " a 5\r\n", "-ERR limits count requests and tokens: write tokens 5\r\n"},
+        {"WEIR.TAKE " MIXED " a COST token 5\r\n",
+         "-ERR \"token\" is no unit here; limits count requests and tokens: write COST tokens 5\r\n"},
+        {"WEIR.TAKE " MIXED " a COST tokens 5 tokens 5\r\n",
+         "-ERR \"tokens\" has two costs; limits count requests and tokens: write COST tokens 5\r\n"},
+        {"WEIR.TAKE " MIXED " a COST requests 5\r\n",
+         "-ERR \"tokens\" has no cost; limits count requests and tokens: write COST requests 5 tokens 1\r\n"},
+        {"WEIR.TAKE " MIXED " a COST tokens=5\r\n",
+         "-ERR expected a cost, 0 to 2^64 - 1, not \"tokens=5\"; for example COST 2, or by unit COST tokens 812\r\n"},
+        {"WEIR.TAKE " MIXED " a COST tokens\r\n",
+         "-ERR expected a cost, 0 to 2^64 - 1, not \"tokens\"; for example COST 2, or by unit COST tokens 812\r\n"},
+        {"WEIR.TAKE " MIXED " a COST tokens 5 6\r\n",
+         "-ERR syntax error at '6': expected WEIR.TAKE " TAKE_USAGE "\r\n"},
+        {"WEIR.TAKE " MIXED " a COST tokens 5 COST 5\r\n",
+         "-ERR syntax error at 'COST': expected WEIR.TAKE " TAKE_USAGE "\r\n"},
+        {"WEIR.TAKE 10/s a COST tokens 5\r\n",
+         "-ERR \"tokens\" is no unit here; the limit counts requests: write COST requests 5\r\n"},
+    };
+    (void)state;
     CHECK(rows);
 }
 
@@ -499,7 +564,7 @@ static void told(void **state)
     answer = rig_send(rig, "INFO replication\r\n");
     assert_string_equal(answer, "$48\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n");
     contains(rig_send(rig, "COMMAND\r\n"), "*6\r\n$11\r\ncl.throttle\r\n:-1\r\n*1\r\n+fast\r\n:1\r\n:1\r\n:1\r\n");
-    assert_string_equal(rig_send(rig, "COMMAND COUNT\r\n"), ":18\r\n");
+    assert_string_equal(rig_send(rig, "COMMAND COUNT\r\n"), ":20\r\n");
     assert_string_equal(rig_send(rig, "COMMAND INFO nosuch echo\r\n"),
                         "*2\r\n$-1\r\n*6\r\n$4\r\necho\r\n:2\r\n*1\r\n+fast\r\n:0\r\n:0\r\n:0\r\n");
     contains(rig_send(rig, "COMMAND DOCS\r\n"), "$9\r\nweir.take\r\n*8\r\n$7\r\nsummary\r\n");
@@ -543,6 +608,8 @@ int main(void)
         cmocka_unit_test(throttle_too_large),
         cmocka_unit_test(take),
         cmocka_unit_test(take_mistakes),
+        cmocka_unit_test(cost_by_unit),
+        cmocka_unit_test(cost_mistakes),
         cmocka_unit_test(key_of_nul),
         cmocka_unit_test(limits),
         cmocka_unit_test(costs_of_the_spared),

@@ -163,6 +163,11 @@ static void test_latency_edges(void **state)
     assert_non_null(stats);
     uint64_t count[STATS_LATENCY_BUCKETS] = {0};
     assert_int_equal(histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 990), 0);
+    count[7] = 10;
+    assert_int_equal(histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 1000), 7);
+    assert_int_equal(histogram_bucket_quantile(count, STATS_LATENCY_BUCKETS, STATS_LATENCY_BITS, 1001),
+                     0); /* of none */
+    count[7] = 0;
     for (unsigned bucket = 1; bucket < STATS_LATENCY_BUCKETS; bucket++) {
         const uint64_t before_end = histogram_bucket_end(bucket - 1, STATS_LATENCY_BITS);
         assert_true(histogram_bucket_end(bucket, STATS_LATENCY_BITS) > before_end);
@@ -206,6 +211,21 @@ static const char *const expected_metrics[] = {
     "weir_lateness_seconds{limit=\"(text)\"} 0\n"
     "weir_lateness_seconds{limit=\"api\"} 0.25\n"
     "weir_lateness_seconds{limit=\"a\\\\b\\\"c\\nd\"} 0\n"
+    "# HELP weir_tenant_borrowed_total Calls of tenants allowed beyond their guarantee, for there was room at the "
+    "parent, by limit.\n"
+    "# TYPE weir_tenant_borrowed_total counter\n"
+    "# HELP weir_concurrent_held Slots held now, of concurrent limits with one key for all (key: none).\n"
+    "# TYPE weir_concurrent_held gauge\n"
+    "# HELP weir_concurrent_renewals_total Leases renewed, by concurrent limit.\n"
+    "# TYPE weir_concurrent_renewals_total counter\n"
+    "weir_concurrent_renewals_total{limit=\"(text)\"} 0\n"
+    "# HELP weir_concurrent_releases_total Takes released, by concurrent limit.\n"
+    "# TYPE weir_concurrent_releases_total counter\n"
+    "weir_concurrent_releases_total{limit=\"(text)\"} 0\n"
+    "# HELP weir_concurrent_stale_total Renewals and releases that came too late: the lease was over, or it had been "
+    "released.\n"
+    "# TYPE weir_concurrent_stale_total counter\n"
+    "weir_concurrent_stale_total{limit=\"(text)\"} 0\n"
     "# HELP weir_request_duration_seconds From a decision's request being read to its answer being sent.\n"
     "# TYPE weir_request_duration_seconds histogram\n"
     "weir_request_duration_seconds_bucket{le=\"0.000001023\"} 1\n"

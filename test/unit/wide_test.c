@@ -18,6 +18,8 @@
 
 #include "plan/plan.h"
 #include "share/table/wide.h"
+#include "share/table/wide_layout.h"
+#include "share/table/wide_state.h"
 #include "unit/plans.h"
 #include "unit/random.h"
 
@@ -30,9 +32,12 @@ struct home {
     int held[WIDE_LOCKS];
 };
 
+static int fails_in; /* so many locks on, one cannot be had; 0: none */
+
 static bool lock(void *context, unsigned stripe)
 {
     struct home *home = context;
+    if (fails_in != 0 && --fails_in == 0) return false;
     assert_int_equal(home->held[stripe]++, 0);
     return true;
 }
@@ -76,6 +81,22 @@ static weir_decision take_from(struct home *home, uint64_t hash, const weir_plan
     return decision;
 }
 
+/* Of its first bucket: of a table of up to 64 slots, the only one. */
+static uint64_t *floor_of(const struct home *home)
+{
+    const uint64_t before = wide_plans_bytes(home->wide.plan_sets) / sizeof(uint64_t);
+    return (uint64_t *)home->wide.memory + before + wide_whole_lines(wide_capacity(&home->wide));
+}
+
+/* The word in which the only key of this limit has its fingerprint; the state is behind the next. */
+static uint64_t *seat_of(const struct home *home, const weir_plan *plan)
+{
+    uint64_t *word = floor_of(home), *const end = (uint64_t *)home->wide.memory + home->bytes / sizeof *word;
+    while (word < end && *word != wide_fingerprint(rules_of(plan))) word++;
+    assert_true(word < end);
+    return word;
+}
+
 static void close_table(struct home *home)
 {
     free(home->wide.paper);
@@ -117,6 +138,26 @@ static void too_many_words(void **unused)
     weir_decision decision;
     const struct ask ask = {.now_ns = S, .cost = 1};
     assert_false(wide_ask(&home.wide, 1, rules_of(&large), &ask, &decision, &home.events));
+    const weir_plan slots = plan_of("100 concurrent lease=1min");
+    uint64_t count = 1;
+    assert_true(wide_hold(&home.wide, 1, rules_of(&slots), S, 1, HOLD_RENEW, &count));
+    assert_int_equal(count, 0);
+    close_table(&home);
+}
+
+static void impossible_sizes(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("2/s algorithm=sliding-window");
+    struct home home;
+    open_table(&home, 200, &plan, true, TABLE_DENY);
+    assert_int_equal(wide_part_bytes(&home.wide, 0), 0);
+    assert_int_equal(wide_part_bytes(&home.wide, 65), 0);
+    assert_int_equal(wide_part_bytes(&home.wide, 128), 2 * wide_part_bytes(&home.wide, 64));
+    assert_int_equal(wide_slots_in(home.bytes, 0, true), 0);
+    assert_int_equal(wide_slots_in(home.bytes, 6, true), 0); /* two copies of a word of state take 7 */
+    assert_int_equal(wide_slots_in(8 * 100, 101, true), 0);
+    assert_true(wide_slots_in(home.bytes, 7, true) != 0);
     close_table(&home);
 }
 
@@ -231,7 +272,47 @@ static void no_heir_of_another_limit(void **unused)
     close_table(&home);
 }
 
+/* As a damaged file may say: until the end of time no slot is given away as fresh. */
+static void no_slot_and_none_in_use(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2");
+    struct home home;
+    for (int i = 0; i < 2; i++) {
+        const enum table_when_full when_full = i == 0 ? TABLE_DENY : TABLE_EVICT;
+        open_table(&home, 2, &plan, false, when_full);
+        take_from(&home, 10, &plan, 1);
+        wide_forget(&home.wide, 10);
+        floor_of(&home)[0] = UINT64_MAX;
+        const weir_decision decision = take_from(&home, 30, &plan, 1);
+        assert_int_equal(home.events, TABLE_FULL);
+        if (when_full == TABLE_EVICT) assert_int_equal(decision.verdict, WEIR_ALLOW);
+        else assert_retry(decision, WEIR_FOREVER);
+        assert_int_equal(wide_live(&home.wide, S), 0);
+        close_table(&home);
+    }
+}
+
 /* ---- what leaves no trace ---- */
+
+/* Not even what takes its cost whatever the balance. */
+static void a_peek_evicts_nobody(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2");
+    const uint64_t each[WEIR_LIMITS_MAX] = {1};
+    struct home home;
+    weir_decision decision;
+    fill_two(&home, &plan, TABLE_EVICT, false);
+    const struct ask peek = {.now_ns = S, .each = each, .peek = true, .tenant = ASK_OWES};
+    uint64_t *before = malloc(home.bytes);
+    memcpy(before, home.wide.memory, home.bytes);
+    assert_true(wide_ask(&home.wide, 30, rules_of(&plan), &peek, &decision, &home.events));
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_memory_equal(home.wide.memory, before, home.bytes);
+    free(before);
+    close_table(&home);
+}
 
 static void no_slot_for_nothing(void **unused)
 {
@@ -503,7 +584,187 @@ static void settles(void **unused)
     wide_settle(&home.wide, 6, rules_of(&plan), S, &decision, cost, three, NULL);
     assert_int_equal(wide_live(&home.wide, S), 0); /* nothing to give back to */
     wide_settle(&home.wide, 6, rules_of(&plan), S, &decision, cost, six, NULL);
-    assert_int_equal(take_from(&home, 6, &plan, 1).remaining, 3); /* one more than was paid */
+    assert_int_equal(take_from(&home, 6, &plan, 1).remaining, 3);                     /* one more than was paid */
+    const struct ask charge = {.now_ns = S, .cost = 1, .peek = true, .charge = true}; /* who charges does not peek */
+    assert_true(wide_ask(&home.wide, 6, rules_of(&plan), &charge, &decision, &home.events));
+    assert_int_equal(take_from(&home, 6, &plan, 1).remaining, 1);
+    close_table(&home);
+}
+
+/* An idle state that refuses what a fresh one lets wait may be sound; what a fresh one lets through at once shows that
+   it is not. */
+static void a_damaged_idle_state(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    struct home home;
+    weir_decision decision;
+    open_table(&home, 4, &plan, true, TABLE_DENY);
+    take_from(&home, 6, &plan, 5);
+    uint64_t *seat = seat_of(&home, &plan);
+    seat[STATE + 1] = INT64_MAX; /* sold */
+    home.now_ns = seat[IDLE_AT] + S / 2;
+    const struct ask waits = {.now_ns = home.now_ns, .cost = 10, .wait_max_ns = 2 * S};
+    assert_true(wide_ask(&home.wide, 6, rules_of(&plan), &waits, &decision, &home.events));
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_true(seat_of(&home, &plan)[STATE + 1] == INT64_MAX);
+    assert_int_equal(take_from(&home, 6, &plan, 5).verdict, WEIR_ALLOW);
+    assert_int_equal(take_from(&home, 6, &plan, 1).verdict, WEIR_DENY);
+    close_table(&home);
+}
+
+/* Lists that no text makes: a limit without a state before others, and one whose ticks are longer than a ns. */
+static void any_list_is_carried_over(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *from, *to;
+        uint64_t rounded; /* a tick that has begun counts as a permit */
+    } rows[] = {{"2/h algorithm=sliding-window", "3/h algorithm=sliding-window", 0},
+                {"1/s burst=9000000000", "1/s burst=9000000001", 1}};
+    const weir_plan all = plan_of("unlimited");
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const weir_plan from = plan_of(rows[i].from), to = plan_of(rows[i].to);
+        const struct rule before[] = {rules_of(&all).rule[0], rules_of(&from).rule[0]},
+                          after[] = {rules_of(&all).rule[0], rules_of(&to).rule[0]};
+        struct home home;
+        weir_decision decision;
+        open_table(&home, 4, &from, false, TABLE_DENY);
+        const struct ask one = {.now_ns = S, .cost = 1};
+        for (int take = 0; take < 2; take++)
+            assert_true(wide_ask(&home.wide, 6, (struct rules){before, 2}, &one, &decision, &home.events));
+        const uint64_t left = decision.remaining;
+        assert_true(wide_ask(&home.wide, 6, (struct rules){after, 2}, &one, &decision, &home.events));
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        assert_int_equal(home.events, 0);
+        assert_int_equal(decision.remaining, left - rows[i].rounded); /* one more permit, and one less left */
+        close_table(&home);
+    }
+}
+
+/* ---- locks that cannot be had ---- */
+
+static weir_plan log_before, log_after, slots_before, slots_after;
+
+static void take_before(struct home *home)
+{
+    assert_int_equal(take_from(home, 6, &log_before, 1).verdict, WEIR_ALLOW);
+}
+
+static void hold_before(struct home *home)
+{
+    assert_int_equal(take_from(home, 6, &slots_before, 1).verdict, WEIR_ALLOW);
+}
+
+/* True: it says that a lock could not be had. */
+static bool ask_stuck(struct home *home, const weir_plan *plan, bool peek)
+{
+    weir_decision decision;
+    const struct ask ask = {.now_ns = home->now_ns, .cost = 1, .peek = peek};
+    assert_true(wide_ask(&home->wide, 6, rules_of(plan), &ask, &decision, &home->events));
+    const bool stuck = (home->events & TABLE_STUCK) != 0;
+    assert_int_equal(decision.verdict, stuck ? WEIR_DENY : WEIR_ALLOW);
+    assert_true((decision.retry_ns != 0) == stuck);
+    return stuck;
+}
+
+static bool takes(struct home *home)
+{
+    return ask_stuck(home, &log_after, false);
+}
+
+static bool peeks_at_slots(struct home *home)
+{
+    return ask_stuck(home, &slots_before, true);
+}
+
+static bool uses_more(struct home *home)
+{
+    const uint64_t cost[] = {1}, actual[] = {2};
+    const weir_decision decision = {.verdict = WEIR_ALLOW, .start = {S}, .charged = 1};
+    return !wide_settle(&home->wide, 6, rules_of(&log_after), home->now_ns, &decision, cost, actual, NULL);
+}
+
+static bool renews(struct home *home)
+{
+    uint64_t count = 7;
+    const bool done = wide_hold(&home->wide, 6, rules_of(&slots_after), home->now_ns, 1, HOLD_RENEW, &count);
+    assert_int_equal(count, 0); /* nobody's id */
+    return !done;
+}
+
+static bool forgets(struct home *home)
+{
+    wide_forget(&home->wide, 6);
+    return fails_in == 0;
+}
+
+/* The part is beside the table, and has as many slots. */
+static void open_part(struct home *part, struct home *home)
+{
+    *part = *home;
+    part->wide.part = calloc(1, wide_part_bytes(&home->wide, home->wide.slots));
+    assert_non_null(part->wide.part);
+    part->wide.beside = &home->wide;
+    part->wide.context = part;
+}
+
+/* Each lock of a call in turn: the call says so, keeps no other one, and leaves each state as it was. */
+static void a_lock_that_cannot_be_had(void **unused)
+{
+    (void)unused;
+    static const struct {
+        void (*before)(struct home *home);
+        bool (*act)(struct home *home);
+        int locks, in_part; /* how many the call needs, of a table and of a part */
+    } rows[] = {{NULL, takes, 3, 4},         {take_before, takes, 4, 4},     {hold_before, peeks_at_slots, 2, 2},
+                {NULL, uses_more, 3, 4},     {take_before, uses_more, 4, 4}, {NULL, renews, 1, 2},
+                {hold_before, renews, 4, 4}, {take_before, forgets, 1, 1},   {NULL, forgets, 1, 2}};
+    log_before = plan_of("90/h algorithm=sliding-log");
+    log_after = plan_of("100/h algorithm=sliding-log");
+    slots_before = plan_of("90 concurrent lease=1h");
+    slots_after = plan_of("100 concurrent lease=1h");
+    for (size_t i = 0; i < 2 * LENGTH(rows); i++) {
+        const bool in_part = i % 2 != 0;
+        const int locks = in_part ? rows[i / 2].in_part : rows[i / 2].locks;
+        for (int failing = 1; failing <= locks + 1; failing++) {
+            struct home home, part;
+            open_table(&home, 40, &slots_after, false, TABLE_DENY);
+            if (rows[i / 2].before != NULL) rows[i / 2].before(&home);
+            open_part(&part, &home);
+            const size_t size = home.bytes - (size_t)((char *)floor_of(&home) - (char *)home.wide.memory);
+            void *states = malloc(size);
+            memcpy(states, floor_of(&home), size);
+            fails_in = failing;
+            const bool stuck = rows[i / 2].act(in_part ? &part : &home);
+            fails_in = 0;
+            assert_int_equal(stuck, failing <= locks);
+            if (stuck) assert_memory_equal(floor_of(&home), states, size);
+            if (stuck)
+                assert_false(wide_state_touched(part.wide.part, wide_part_bytes(&home.wide, home.wide.slots) / 8));
+            for (int lock = 0; lock < WIDE_LOCKS; lock++) assert_int_equal(home.held[lock] + part.held[lock], 0);
+            free(states);
+            free(part.wide.part);
+            close_table(&home);
+        }
+    }
+}
+
+/* A key that may have been displaced in the table does not begin anew in its part. */
+static void a_part_beside_a_displaced_key(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("1/5s burst=2");
+    struct home home, part;
+    fill_two(&home, &plan, TABLE_INHERIT, false);
+    home.now_ns = 5 * S;
+    take_from(&home, 30, &plan, 1); /* takes key 10's slot over, which is idle at 10 s */
+    assert_int_equal(home.events, TABLE_FULL | TABLE_DISPLACED);
+    open_part(&part, &home);
+    assert_int_not_equal(take_from(&part, 10, &plan, 2).verdict, WEIR_ALLOW);
+    part.now_ns = 10 * S;
+    assert_int_equal(take_from(&part, 10, &plan, 2).verdict, WEIR_ALLOW);
+    free(part.wide.part);
     close_table(&home);
 }
 
@@ -513,12 +774,15 @@ int main(void)
         cmocka_unit_test(bytes_of_sliding_windows),
         cmocka_unit_test(sizes_at_the_edges),
         cmocka_unit_test(too_many_words),
+        cmocka_unit_test(impossible_sizes),
         cmocka_unit_test(nearly_all_find_a_slot),
         cmocka_unit_test(deny_says_when),
         cmocka_unit_test(allow_leaves_no_trace),
         cmocka_unit_test(evict_forgets_who_is_idle_first),
         cmocka_unit_test(an_heir_owes_what_was_owed),
         cmocka_unit_test(no_heir_of_another_limit),
+        cmocka_unit_test(no_slot_and_none_in_use),
+        cmocka_unit_test(a_peek_evicts_nobody),
         cmocka_unit_test(no_slot_for_nothing),
         cmocka_unit_test(a_large_log_is_carried_over),
         cmocka_unit_test(debts_of_many_plans),
@@ -531,6 +795,10 @@ int main(void)
         cmocka_unit_test(a_plan_that_is_written_over),
         cmocka_unit_test(the_wall_may_differ),
         cmocka_unit_test(settles),
+        cmocka_unit_test(a_damaged_idle_state),
+        cmocka_unit_test(any_list_is_carried_over),
+        cmocka_unit_test(a_lock_that_cannot_be_had),
+        cmocka_unit_test(a_part_beside_a_displaced_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

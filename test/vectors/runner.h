@@ -103,7 +103,7 @@ struct family {                     /* one system; the lists end in NULL */
     row(governor) row(throttled) row(redis_cell) row(go_rate) row(token_pool) row(engineblock) row(envoy)              \
         row(flexible) row(limits_fixed) row(limits_moving) row(limits_sliding) row(guava_bursty) row(guava_warmup)     \
             row(gubernator) row(khenidak_log) row(nginx) row(simrate) row(resilience_atomic) row(resilience_semaphore) \
-                row(rolling_log)
+                row(rolling_log) row(slots)
 
 #define FAMILY_PROTOTYPE(name) const struct family *family_##name(void);
 FAMILIES(FAMILY_PROTOTYPE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// rival-go: golang.org/x/time/rate and go.uber.org/ratelimit on the work of bench/rivals.  Threads are goroutines, as
-// many as said, on as many threads of the system as Go chooses.
+// rival-go: golang.org/x/time/rate, go.uber.org/ratelimit and, of 20 at once, a channel and failsafe-go's bulkhead, on
+// the work of bench/rivals.  Threads are goroutines, as many as said, on as many threads of the system as Go chooses.
 //
 // x/time/rate is asked by Allow, and paced by Wait with a bucket of 10 ms, emptied before the start, so that it may
 // make up what the machine took away.  ratelimit knows only Take, which waits: its grant is Take at a rate that never
@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"go.uber.org/ratelimit"
 	"golang.org/x/time/rate"
 )
@@ -29,7 +30,32 @@ const (
 	neverRefuses      = 1000000000
 	neverRefusesBurst = 1 << 40
 	slackPerSecond    = 100 // a slack of 1/100 s
+	atOnce            = 20
 )
+
+// Taken and released; where more goroutines ask than there are places, some are refused.
+func printHolds(run time.Duration) {
+	channel := make(chan struct{}, atOnce)
+	wall := bulkhead.New[any](atOnce)
+	inChannel := func() bool {
+		select {
+		case channel <- struct{}{}:
+			<-channel
+		default:
+		}
+		return true
+	}
+	inBulkhead := func() bool {
+		if wall.TryAcquirePermit() {
+			wall.ReleasePermit()
+		}
+		return true
+	}
+	for _, threads := range []int{1, 2, 8} {
+		fmt.Printf("Go channel\thold\t%d\t%.3f\n", threads, measureRate(inChannel, threads, run))
+		fmt.Printf("failsafe-go bulkhead\thold\t%d\t%.3f\n", threads, measureRate(inBulkhead, threads, run))
+	}
+}
 
 func printLines(run time.Duration, keys uint64) {
 	open := rate.NewLimiter(neverRefuses, neverRefusesBurst)
@@ -46,6 +72,7 @@ func printLines(run time.Duration, keys uint64) {
 		fmt.Printf("x/time/rate\tdeny\t%d\t%.3f\n", threads, measureRate(refused, threads, run))
 		fmt.Printf("uber ratelimit\tgrant\t%d\t%.3f\n", threads, measureRate(taken, threads, run))
 	}
+	printHolds(run)
 	table := newTable(keys)
 	for _, threads := range []uint64{1, 2} {
 		fmt.Printf("Go maps of x/time/rate\tkeyed\t%d\t%.3f\n", threads, table.measureRate(threads, 5*run))
@@ -79,7 +106,8 @@ func printVersion() {
 		fail("built without modules")
 	}
 	for _, module := range info.Deps {
-		if module.Path == "golang.org/x/time" || module.Path == "go.uber.org/ratelimit" {
+		switch module.Path {
+		case "golang.org/x/time", "go.uber.org/ratelimit", "github.com/failsafe-go/failsafe-go":
 			fmt.Printf("%s %s, ", module.Path, module.Version)
 		}
 	}

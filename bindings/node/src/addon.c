@@ -196,6 +196,24 @@ static napi_value plan_text(napi_env env, napi_callback_info info)
     return string(env, out);
 }
 
+/* (plan): the unit of each of its limits */
+static napi_value plan_units(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    const weir_plan *plan = external(&call, 0);
+    char unit[WEIR_UNIT_SIZE];
+    napi_value result;
+    napi_create_array(env, &result);
+    for (int i = 0; weir_plan_unit(plan, i, unit); i++) napi_set_element(env, result, (uint32_t)i, string(env, unit));
+    return result;
+}
+
+static napi_value plan_lease_ns(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    return bigint(env, weir_plan_lease_ns(external(&call, 0)));
+}
+
 /* (plan, decision, its full_ns) */
 static napi_value plan_headers(napi_env env, napi_callback_info info)
 {
@@ -281,13 +299,66 @@ static napi_value limiter_take(napi_env env, napi_callback_info info)
     return NULL;
 }
 
-/* (limiter, decision, actual) */
+/* Numbers of each limit: WEIR_LIMITS_MAX costs, and as many ends.  NULL: something else. */
+static uint64_t *each_of(const struct call *call, int at)
+{
+    void *words = NULL;
+    size_t length = 0;
+    napi_get_typedarray_info(call->env, call->argument[at], NULL, &length, &words, NULL, NULL);
+    return length == 2 * WEIR_LIMITS_MAX ? words : NULL;
+}
+
+static const uint64_t nothing[WEIR_LIMITS_MAX];
+
+/* (limiter, decision, each, how, ns): a charge is taken for nothing, and settled. */
+static napi_value limiter_take_each(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    uint64_t *each = each_of(&call, 2);
+    if (limiter == NULL || each == NULL) return NULL;
+    weir_decision *decision = decision_at(&call, 1);
+    const bool charges = whole(&call, 3) == CHARGE;
+    const uint64_t delay_max_ns = whole(&call, 3) == RESERVE ? big(&call, 4) : 0;
+    *decision = weir_reserve_each(limiter, charges ? nothing : each, each + WEIR_LIMITS_MAX, delay_max_ns);
+    if (charges) weir_settle_each(limiter, decision, nothing, each, each + WEIR_LIMITS_MAX);
+    return NULL;
+}
+
+static napi_value boolean(napi_env env, bool value)
+{
+    napi_value result;
+    napi_get_boolean(env, value, &result);
+    return result;
+}
+
+static bool is_true(const struct call *call, int at)
+{
+    bool value = false;
+    napi_get_value_bool(call->env, call->argument[at], &value);
+    return value;
+}
+
+/* (limiter, id, whether it is renewed, not released): whether it was held */
+static napi_value limiter_hold(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_limiter *limiter = limiter_of(&call);
+    if (limiter == NULL) return NULL;
+    const uint64_t id = big(&call, 1);
+    return boolean(env, is_true(&call, 2) ? weir_renew(limiter, id) : weir_release(limiter, id));
+}
+
+/* (limiter, decision, actual, each): as it was taken, by numbers of each limit or else by one. */
 static napi_value limiter_settle(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
     weir_limiter *limiter = limiter_of(&call);
     weir_decision *decision = decision_of(&call, 1);
-    if (limiter != NULL && decision != NULL) weir_settle(limiter, decision, whole(&call, 2));
+    const uint64_t *actual = each_of(&call, 2), *each = each_of(&call, 3);
+    if (limiter == NULL || decision == NULL || actual == NULL) return NULL;
+    if (each == NULL) weir_settle(limiter, decision, actual[0]);
+    else weir_settle_each(limiter, decision, each, actual, each + WEIR_LIMITS_MAX);
     return NULL;
 }
 
@@ -476,17 +547,98 @@ static napi_value table_take(napi_env env, napi_callback_info info)
     return NULL;
 }
 
-/* (table, decision, plan, key, actual) */
+/* (table, decision, plan, key, actual, each): as limiter_settle */
 static napi_value table_settle(napi_env env, napi_callback_info info)
 {
     const struct call call = begin(env, info);
     weir_table *table = table_of(&call);
     weir_decision *decision = decision_of(&call, 1);
+    const weir_plan *plan = external(&call, 2);
+    const uint64_t *actual = each_of(&call, 4), *each = each_of(&call, 5);
     struct key key;
-    if (table == NULL || decision == NULL || !key_of(&call, 3, &key)) return NULL;
-    weir_table_settle(table, external(&call, 2), key.key, decision, whole(&call, 4));
+    if (table == NULL || decision == NULL || actual == NULL || !key_of(&call, 3, &key)) return NULL;
+    if (each == NULL) weir_table_settle(table, plan, key.key, decision, actual[0]);
+    else weir_table_settle_each(table, plan, key.key, decision, each, actual, each + WEIR_LIMITS_MAX);
     free(key.longer);
     return NULL;
+}
+
+/* (table, decision, plan, key, each, how, ns) */
+static napi_value table_take_each(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    uint64_t *each = each_of(&call, 4);
+    struct key key;
+    if (table == NULL || each == NULL || !key_of(&call, 3, &key)) return NULL;
+    const weir_plan *plan = external(&call, 2);
+    weir_decision *decision = decision_at(&call, 1);
+    const bool charges = whole(&call, 5) == CHARGE;
+    uint64_t *const end = each + WEIR_LIMITS_MAX;
+    const uint64_t delay_max_ns = whole(&call, 5) == RESERVE ? big(&call, 6) : 0;
+    *decision = weir_table_reserve_each(table, plan, key.key, charges ? nothing : each, end, delay_max_ns);
+    if (charges) weir_table_settle_each(table, plan, key.key, decision, nothing, each, end);
+    free(key.longer);
+    return NULL;
+}
+
+/* (table, plan, key, id, whether it is renewed, not released): whether it was held */
+static napi_value table_hold(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    const weir_plan *plan = external(&call, 1);
+    const uint64_t id = big(&call, 3);
+    struct key key;
+    if (table == NULL || !key_of(&call, 2, &key)) return NULL;
+    const bool held = is_true(&call, 4) ? weir_table_renew(table, plan, key.key, id)
+                                        : weir_table_release(table, plan, key.key, id);
+    free(key.longer);
+    return boolean(env, held);
+}
+
+/* (table, the first of as many decisions, keys, plans, cost): from all of these keys, or from none */
+static napi_value table_take_all(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    weir_table *table = table_of(&call);
+    weir_ask asks[WEIR_ASKS_MAX];
+    struct key keys[WEIR_ASKS_MAX];
+    uint32_t count = 0, read = 0;
+    if (table == NULL || napi_get_array_length(env, call.argument[2], &count) != napi_ok) return NULL;
+    for (; read < count && read < WEIR_ASKS_MAX; read++) {
+        struct call one = call;
+        napi_get_element(env, call.argument[2], read, &one.argument[0]);
+        napi_get_element(env, call.argument[3], read, &one.argument[1]);
+        if (!key_of(&one, 0, &keys[read])) break;
+        asks[read] = (weir_ask){.plan = external(&one, 1), .key = keys[read].key, .cost = whole(&call, 4)};
+    }
+    if (read == count) weir_table_take_all(table, asks, count, weir_now());
+    weir_decision *decisions = decision_at(&call, 1);
+    const bool fit = decisions + count <= call.instance->page + call.instance->decisions;
+    for (uint32_t i = 0; i < read; i++) {
+        if (fit) decisions[i] = asks[i].decision;
+        free(keys[i].longer);
+    }
+    return NULL;
+}
+
+/* (parent, tenants): throws where they are guaranteed more than there is */
+static napi_value plan_check_tenants(napi_env env, napi_callback_info info)
+{
+    const struct call call = begin(env, info);
+    uint32_t count = 0;
+    napi_get_array_length(env, call.argument[1], &count);
+    const weir_plan **plans = malloc((count + 1) * sizeof *plans);
+    weir_error error = {.message = "no memory"};
+    for (uint32_t i = 0; plans != NULL && i < count; i++) {
+        struct call one = call;
+        napi_get_element(env, call.argument[1], i, &one.argument[0]);
+        plans[i] = external(&one, 0);
+    }
+    const bool fits = plans != NULL && weir_plan_check_tenants(external(&call, 0), plans, count, &error) == 0;
+    free(plans);
+    return fits ? NULL : fail(env, &error);
 }
 
 /* (table, decision, plan) */
@@ -565,10 +717,14 @@ static napi_value init(napi_env env, napi_value exports)
         {"planParse", plan_parse},
         {"planText", plan_text},
         {"planHeaders", plan_headers},
+        {"planUnits", plan_units},
+        {"planLeaseNs", plan_lease_ns},
         {"limiterOpen", limiter_open},
         {"limiterClose", limiter_close},
         {"limiterTake", limiter_take},
+        {"limiterTakeEach", limiter_take_each},
         {"limiterSettle", limiter_settle},
+        {"limiterHold", limiter_hold},
         {"limiterFullNs", limiter_full_ns},
         {"limiterSetLimit", limiter_set_limit},
         {"limiterSetTime", limiter_set_time},
@@ -581,7 +737,11 @@ static napi_value init(napi_env env, napi_value exports)
         {"tableClose", table_close},
         {"tableFits", table_fits},
         {"tableTake", table_take},
+        {"tableTakeEach", table_take_each},
+        {"tableTakeAll", table_take_all},
+        {"planCheckTenants", plan_check_tenants},
         {"tableSettle", table_settle},
+        {"tableHold", table_hold},
         {"tableFullNs", table_full_ns},
         {"tableForget", table_forget},
         {"tableStats", table_stats},

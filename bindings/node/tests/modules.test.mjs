@@ -44,9 +44,13 @@ test('the inside of the package is not there', () => {
         assert.throws(() => import.meta.resolve(`libweir/${name}`), {code: 'ERR_PACKAGE_PATH_NOT_EXPORTED'});
 });
 
-test("the README's first example, and that of load tests", () => {
+test("the README's examples that are whole", () => {
     const readme = readFileSync(process.env.README, 'utf8');
     rmSync('/tmp/readme.weir', {force: true});
     assert.equal(run('readme.mjs', /```js\n(.*?)```/s.exec(readme)[1]), 'now\n');
+    rmSync('/tmp/readme-jobs.weir', {force: true});
+    assert.equal(run('hold.mjs', /## At most so many at once\n\n```js\n(.*?)```/s.exec(readme)[1]), 'one of twenty\n');
+    const units = run('units.mjs', /## Costs by unit, and tenants\n\n```js\n(.*?)```/s.exec(readme)[1]);
+    assert.equal(units, 'guaranteed 19 left\n');
     assert.equal(run('load.mjs', /## Load tests\n\n```js\n(.*?)```/s.exec(readme)[1]), '10 operations\n');
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {test} from 'node:test';
+import {setTimeout as sleep} from 'node:timers/promises';
 import express from 'express';
 import {rateLimit} from 'express-rate-limit';
 import fastify from 'fastify';
@@ -56,6 +57,26 @@ test('fastify', async () => {
     assert.match(answers[0].headers.ratelimit, /r=1/);
     assert.match(answers[2].headers['retry-after'], /^\d+$/);
     assert.deepEqual(answers[2].json(), {statusCode: 429, error: 'Too Many Requests', message: 'Too many requests'});
+    await server.close();
+});
+
+test('fastify: a request holds a slot until its end', async () => {
+    const one = '1 concurrent lease=1h';
+    const table = new Table({keys: 100, plan: one});
+    const server = fastify();
+    server.addHook('onRequest', limit(one, table));
+    server.get('/', async () => table.peek(one, '127.0.0.1').verdict);
+    server.get('/fails', async () => Promise.reject(new Error('as planned')));
+    const url = await server.listen({host: '127.0.0.1', port: 0});
+    const answers = [];
+    for (const path of ['/', '/fails', '/']) {
+        const response = await fetch(url + path);
+        answers.push(response.status, path === '/' ? await response.text() : '');
+        for (let i = 0; i < 100 && !table.peek(one, '127.0.0.1').allowed; i++) await sleep(10); // until its end is seen
+    }
+    assert.deepEqual(answers, [200, 'deny', 500, '', 200, 'deny']);
+    assert.ok(table.take(one, '127.0.0.1').allowed);
+    assert.equal((await fetch(url)).status, 429);
     await server.close();
 });
 

@@ -2,7 +2,7 @@
 // Compiled, not run: the types say what there is.
 import {rateLimit} from 'express-rate-limit';
 import fastify from 'fastify';
-import {Limiter, Table, headers, pace, type Decision} from 'libweir';
+import {Limiter, Table, Tenants, headers, pace, type Decision, type Hold} from 'libweir';
 import {WeirStore} from 'libweir/express';
 import {limit} from 'libweir/fastify';
 
@@ -19,6 +19,14 @@ const status: Promise<number> = limiter.operation(async ({dueNs}) => Number(dueN
 limiter.latency().response.p99Ms satisfies number;
 rateLimit({windowMs: 1000, limit: 1, store: new WeirStore({path: '/tmp/y'})});
 fastify().addHook('onRequest', limit('1/s', table));
+const held: Promise<Hold> = limiter.hold({tokens: 5}, {renew: true});
+limiter.release((await held).id) satisfies boolean;
+(await table.hold('2 concurrent lease=30s', 'k', async (hold) => hold.id)) satisfies bigint;
+{
+    using hold = await limiter.hold();
+    hold.lost satisfies boolean;
+}
+new Tenants(table, '9/s', {a: '1/s guaranteed', '*': '2/s'}, {key: 'api'}).take('a').borrowed satisfies boolean;
 // @ts-expect-error a cost is a number
 limiter.take('1');
 export {told, waited, ns, status};

@@ -28,6 +28,19 @@ struct state { /* of the module; all owned */
 struct plan {
     PyObject head;
     weir_plan plan;
+    bool has_units; /* several: one number does not say of what */
+};
+
+/* A cost of each limit: what a call was given by unit. */
+struct each {
+    uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
+};
+
+/* One number for all limits, or one for each. */
+struct cost {
+    bool by_unit;
+    uint64_t all;
+    struct each each;
 };
 
 struct decision {
@@ -35,6 +48,7 @@ struct decision {
     weir_decision decision;
     struct plan *plan; /* owned; under which it was decided */
     PyObject *owner;   /* owned; the limiter or table that did, asked for the reset: most callers never ask */
+    struct each *each; /* owned; NULL: it cost the same number of each limit */
     bool is_of_table;
 };
 
@@ -64,6 +78,11 @@ PyObject *binding_raise(const struct state *state, const weir_error *error);
 /* The module's state, from one of its types or a class that Python derived from it. */
 struct state *binding_state(PyTypeObject *type);
 bool binding_u64(const char *what, PyObject *number, uint64_t *out);
+/* What a call costs under this plan: a number, or numbers by unit; NULL is 1. */
+bool binding_cost(const struct plan *plan, PyObject *given, struct cost *cost);
+bool binding_one_cost(const struct plan *plan, PyObject *given, uint64_t *all);
+/* The same of what it has cost in the end: a unit that is not named, as much as it was charged. */
+bool binding_actual(const struct decision *decision, PyObject *given, uint64_t actual[WEIR_LIMITS_MAX]);
 /* Seconds to ns, rounded down; None is for ever. */
 bool binding_ns(PyObject *seconds, uint64_t *ns);
 /* In seconds, or in ns, or neither: for ever. */
@@ -83,9 +102,13 @@ PyObject *binding_counters(const void *stats, const struct counter *counters);
 
 /* decision.c */
 struct plan *binding_parse(const struct state *state, const char *text, weir_use use);
-PyObject *binding_decided(const struct state *state, PyObject *owner, struct plan *plan, weir_decision decision);
+/* each: what was given by unit, which is copied; NULL: nothing was. */
+PyObject *binding_decided(const struct state *state, PyObject *owner, struct plan *plan, weir_decision decision,
+                          const struct each *each);
 /* The decision, if that is what object is, and owner has taken it. */
-weir_decision *binding_decision(const struct state *state, PyObject *object, const void *owner);
+struct decision *binding_decision(const struct state *state, PyObject *object, const void *owner);
+/* The slots that a Decision holds, or those of an id. */
+bool binding_id(const struct state *state, PyObject *given, uint64_t *id);
 PyObject *decision_headers(PyObject *module, PyObject *decision);
 void binding_dealloc(PyObject *self);
 extern PyType_Spec plan_spec, decision_spec;

@@ -11,10 +11,17 @@ struct plan *binding_parse(const struct state *state, const char *text, weir_use
 {
     struct plan *plan = PyObject_New(struct plan, state->plan);
     weir_error error;
-    if (plan == NULL || weir_plan_parse(&plan->plan, text, use, &error) == 0) return plan;
-    Py_DECREF(plan);
-    binding_raise(state, &error);
-    return NULL;
+    if (plan == NULL) return NULL;
+    if (weir_plan_parse(&plan->plan, text, use, &error) != 0) {
+        Py_DECREF(plan);
+        binding_raise(state, &error);
+        return NULL;
+    }
+    char first[WEIR_UNIT_SIZE], unit[WEIR_UNIT_SIZE];
+    weir_plan_unit(&plan->plan, 0, first);
+    plan->has_units = false;
+    for (int i = 1; weir_plan_unit(&plan->plan, i, unit); i++) plan->has_units |= strcmp(first, unit) != 0;
+    return plan;
 }
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -71,6 +78,12 @@ static PyObject *plan_units(PyObject *self, void *unused)
     return units;
 }
 
+static PyObject *plan_lease(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyFloat_FromDouble((double)weir_plan_lease_ns(&((struct plan *)self)->plan) / 1e9);
+}
+
 static PyObject *plan_repr(PyObject *self)
 {
     PyObject *text = plan_text(self, NULL), *repr = text == NULL ? NULL : PyUnicode_FromFormat("<Plan %U>", text);
@@ -82,6 +95,10 @@ static PyMethodDef plan_methods[] = {
     {"explain", plan_explain, METH_NOARGS, "What this limit lets through, as `weir explain` prints it."}, {0}};
 static PyGetSetDef plan_fields[] = {{"text", plan_text, NULL, "The limit with all defaults written out.", NULL},
                                     {"units", plan_units, NULL, "The unit of each of its limits.", NULL},
+                                    {"lease", plan_lease, NULL,
+                                     "For how many seconds its concurrent limit holds what is not renewed; 0: it has "
+                                     "none.",
+                                     NULL},
                                     {0}};
 static PyType_Slot plan_slots[] = {{Py_tp_doc, "Plan(limits, use='admit'): a limit's text, parsed once."},
                                    {Py_tp_new, plan_new},
@@ -92,10 +109,15 @@ static PyType_Slot plan_slots[] = {{Py_tp_doc, "Plan(limits, use='admit'): a lim
                                    {0}};
 PyType_Spec plan_spec = {"libweir.Plan", sizeof(struct plan), 0, Py_TPFLAGS_DEFAULT, plan_slots};
 
-PyObject *binding_decided(const struct state *state, PyObject *owner, struct plan *plan, weir_decision decision)
+PyObject *binding_decided(const struct state *state, PyObject *owner, struct plan *plan, weir_decision decision,
+                          const struct each *each)
 {
+    struct each *copy = each == NULL ? NULL : PyMem_Malloc(sizeof *copy);
+    if (copy == NULL && each != NULL) return PyErr_NoMemory();
     struct decision *self = PyObject_New(struct decision, state->decision);
-    if (self == NULL) return NULL;
+    if (self == NULL) return PyMem_Free(copy), NULL;
+    if (copy != NULL) *copy = *each;
+    self->each = copy;
     self->decision = decision;
     self->plan = plan;
     self->owner = owner;
@@ -109,6 +131,7 @@ static void decision_dealloc(PyObject *self)
 {
     Py_DECREF(((struct decision *)self)->plan);
     Py_DECREF(((struct decision *)self)->owner);
+    PyMem_Free(((struct decision *)self)->each);
     binding_dealloc(self);
 }
 
@@ -155,12 +178,20 @@ static uint64_t limit(const struct decision *self)
     return self->decision.limit;
 }
 
+/* Of the slots that it holds; 0: none. */
+static uint64_t id(const struct decision *self)
+{
+    const bool holds = self->decision.verdict == WEIR_ALLOW && weir_plan_lease_ns(&self->plan->plan) != 0;
+    return holds ? self->decision.end : 0;
+}
+
 /* A field's closure says how it is read. */
 struct reader {
     uint64_t (*read)(const struct decision *);
 };
 static struct reader read_delay = {delay_ns}, read_retry = {retry_ns}, read_reset = {reset_ns}, read_start = {start_ns},
-                     read_due = {due_ns}, read_remaining = {remaining}, read_charged = {charged}, read_limit = {limit};
+                     read_due = {due_ns}, read_remaining = {remaining}, read_charged = {charged}, read_limit = {limit},
+                     read_id = {id};
 
 static PyObject *get_whole(PyObject *self, void *reader)
 {
@@ -177,6 +208,13 @@ static PyObject *get_allowed(PyObject *self, void *unused)
 {
     (void)unused;
     return PyBool_FromLong(weir_allowed(((struct decision *)self)->decision));
+}
+
+static PyObject *get_borrowed(PyObject *self, void *unused)
+{
+    const weir_decision *decision = &((struct decision *)self)->decision;
+    (void)unused;
+    return PyBool_FromLong(weir_allowed(*decision) && weir_borrowed(decision));
 }
 
 static PyObject *get_verdict(PyObject *self, void *unused)
@@ -257,6 +295,9 @@ static PyGetSetDef decision_fields[] = {
     {"reset_ns", get_whole, NULL, "The same in ns.", &read_reset},
     {"limit", get_whole, NULL, "The index of the limit that refused, set the start, or has the least remaining.",
      &read_limit},
+    {"borrowed", get_borrowed, NULL, "Of a tenant: it took, but not from its guaranteed limit.", NULL},
+    {"id", get_whole, NULL, "Of the slots that it holds under a concurrent limit, to renew and release; else 0.",
+     &read_id},
     {"plan", get_plan, NULL, "The plan under which it was decided.", NULL},
     {0}};
 static PyType_Slot decision_slots[] = {{Py_tp_doc, "May the operation start now, and if not, when?  True if allowed."},
@@ -268,11 +309,18 @@ static PyType_Slot decision_slots[] = {{Py_tp_doc, "May the operation start now,
 PyType_Spec decision_spec = {"libweir.Decision", sizeof(struct decision), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, decision_slots};
 
-weir_decision *binding_decision(const struct state *state, PyObject *object, const void *owner)
+struct decision *binding_decision(const struct state *state, PyObject *object, const void *owner)
 {
     struct decision *self = (struct decision *)object;
     if (Py_TYPE(object) != state->decision) PyErr_SetString(PyExc_TypeError, "decision: expected a Decision");
     else if (self->owner != owner) PyErr_SetString(PyExc_ValueError, "decision: another limiter or table has taken it");
-    else return &self->decision;
+    else return self;
     return NULL;
+}
+
+bool binding_id(const struct state *state, PyObject *given, uint64_t *out)
+{
+    if (Py_TYPE(given) != state->decision) return binding_u64("id", given, out);
+    *out = id((struct decision *)given);
+    return true;
 }

@@ -40,47 +40,63 @@ static void limiter_dealloc(PyObject *object)
     Py_DECREF(type);
 }
 
-static PyObject *of_limiter(struct limiter *self, weir_decision decision)
+static PyObject *of_limiter(struct limiter *self, weir_decision decision, const struct cost *cost)
 {
-    return binding_decided(self->state, (PyObject *)self, self->plan, decision);
+    const struct each *each = cost != NULL && cost->by_unit ? &cost->each : NULL;
+    return binding_decided(self->state, (PyObject *)self, self->plan, decision, each);
 }
 
 /* The calls whose only argument is a cost; of those that need one there is no default. */
-static bool only_cost(PyObject *const *args, Py_ssize_t count, PyObject *kwnames, bool needed, uint64_t *cost)
+static bool only_cost(const struct limiter *self, PyObject *const *args, Py_ssize_t count, PyObject *kwnames,
+                      bool needed, struct cost *cost)
 {
     static const char *const names[] = {"cost", NULL};
     PyObject *given[1] = {NULL};
-    *cost = 1;
-    return binding_arguments(args, count, kwnames, names, needed, given) &&
-           (given[0] == NULL || binding_u64("cost", given[0], cost));
+    return binding_arguments(args, count, kwnames, names, needed, given) && binding_cost(self->plan, given[0], cost);
 }
 
 static PyObject *limiter_take(FAST)
 {
     struct limiter *self = (struct limiter *)object;
-    uint64_t cost;
-    return only_cost(args, count, kwnames, false, &cost) ? of_limiter(self, weir_take(self->limiter, cost)) : NULL;
+    struct cost cost;
+    if (!only_cost(self, args, count, kwnames, false, &cost)) return NULL;
+    if (!cost.by_unit) return of_limiter(self, weir_take(self->limiter, cost.all), &cost);
+    return of_limiter(self, weir_take_each(self->limiter, cost.each.cost, cost.each.end), &cost);
 }
 
 static PyObject *limiter_take_some(FAST)
 {
+    static const char *const names[] = {"cost", NULL};
+    PyObject *given[1] = {NULL};
     struct limiter *self = (struct limiter *)object;
     uint64_t cost;
-    return only_cost(args, count, kwnames, true, &cost) ? of_limiter(self, weir_take_some(self->limiter, cost)) : NULL;
+    if (!binding_arguments(args, count, kwnames, names, 1, given)) return NULL;
+    if (!binding_one_cost(self->plan, given[0], &cost)) return NULL;
+    return of_limiter(self, weir_take_some(self->limiter, cost), NULL);
 }
 
 static PyObject *limiter_peek(FAST)
 {
+    static const char *const names[] = {"cost", NULL};
+    PyObject *given[1] = {NULL};
     struct limiter *self = (struct limiter *)object;
-    uint64_t cost;
-    return only_cost(args, count, kwnames, false, &cost) ? of_limiter(self, weir_peek(self->limiter, cost)) : NULL;
+    uint64_t cost = 1; /* of each limit: it takes nothing */
+    if (!binding_arguments(args, count, kwnames, names, 0, given)) return NULL;
+    if (given[0] != NULL && !binding_u64("cost", given[0], &cost)) return NULL;
+    return of_limiter(self, weir_peek(self->limiter, cost), NULL);
 }
 
+/* By unit: taken for nothing, and settled. */
 static PyObject *limiter_charge(FAST)
 {
+    static const uint64_t nothing[WEIR_LIMITS_MAX];
     struct limiter *self = (struct limiter *)object;
-    uint64_t cost;
-    return only_cost(args, count, kwnames, true, &cost) ? of_limiter(self, weir_charge(self->limiter, cost)) : NULL;
+    struct cost cost;
+    if (!only_cost(self, args, count, kwnames, true, &cost)) return NULL;
+    if (!cost.by_unit) return of_limiter(self, weir_charge(self->limiter, cost.all), &cost);
+    weir_decision decision = weir_take_each(self->limiter, nothing, cost.each.end);
+    weir_settle_each(self->limiter, &decision, nothing, cost.each.cost, cost.each.end);
+    return of_limiter(self, decision, &cost);
 }
 
 static PyObject *limiter_take_at(FAST)
@@ -88,11 +104,11 @@ static PyObject *limiter_take_at(FAST)
     static const char *const names[] = {"now_ns", "cost", NULL};
     PyObject *given[2] = {NULL};
     struct limiter *self = (struct limiter *)object;
-    uint64_t cost = 1, now_ns;
+    uint64_t cost, now_ns;
     if (!binding_arguments(args, count, kwnames, names, 1, given) || !binding_u64("now_ns", given[0], &now_ns))
         return NULL;
-    if (given[1] != NULL && !binding_u64("cost", given[1], &cost)) return NULL;
-    return of_limiter(self, weir_take_at(self->limiter, (weir_instant){now_ns}, cost));
+    if (!binding_one_cost(self->plan, given[1], &cost)) return NULL;
+    return of_limiter(self, weir_take_at(self->limiter, (weir_instant){now_ns}, cost), NULL);
 }
 
 static PyObject *limiter_reserve(FAST)
@@ -100,11 +116,13 @@ static PyObject *limiter_reserve(FAST)
     static const char *const names[] = {"cost", "delay_max", "delay_max_ns", NULL};
     PyObject *given[3] = {NULL};
     struct limiter *self = (struct limiter *)object;
-    uint64_t cost = 1, longest_ns;
+    uint64_t longest_ns;
+    struct cost cost;
     if (!binding_arguments(args, count, kwnames, names, 0, given) || !binding_longest(given[1], given[2], &longest_ns))
         return NULL;
-    if (given[0] != NULL && !binding_u64("cost", given[0], &cost)) return NULL;
-    return of_limiter(self, weir_reserve(self->limiter, cost, longest_ns));
+    if (!binding_cost(self->plan, given[0], &cost)) return NULL;
+    if (!cost.by_unit) return of_limiter(self, weir_reserve(self->limiter, cost.all, longest_ns), &cost);
+    return of_limiter(self, weir_reserve_each(self->limiter, cost.each.cost, cost.each.end, longest_ns), &cost);
 }
 
 static PyObject *limiter_settle(FAST)
@@ -112,22 +130,41 @@ static PyObject *limiter_settle(FAST)
     static const char *const names[] = {"decision", "actual", NULL};
     PyObject *given[2] = {NULL};
     struct limiter *self = (struct limiter *)object;
-    weir_decision *decision;
-    uint64_t actual;
-    if (!binding_arguments(args, count, kwnames, names, 2, given) || !binding_u64("actual", given[1], &actual))
-        return NULL;
+    struct decision *decision;
+    uint64_t actual[WEIR_LIMITS_MAX];
+    if (!binding_arguments(args, count, kwnames, names, 2, given)) return NULL;
     if ((decision = binding_decision(self->state, given[0], self)) == NULL) return NULL;
-    weir_settle(self->limiter, decision, actual);
+    if (!binding_actual(decision, given[1], actual)) return NULL;
+    const struct each *each = decision->each;
+    if (each == NULL) weir_settle(self->limiter, &decision->decision, actual[0]);
+    else weir_settle_each(self->limiter, &decision->decision, each->cost, actual, each->end);
     Py_RETURN_NONE;
 }
 
 static PyObject *limiter_cancel(PyObject *object, PyObject *given)
 {
+    static const uint64_t nothing[WEIR_LIMITS_MAX];
     struct limiter *self = (struct limiter *)object;
-    weir_decision *decision = binding_decision(self->state, given, self);
+    struct decision *decision = binding_decision(self->state, given, self);
     if (decision == NULL) return NULL;
-    weir_cancel(self->limiter, decision);
+    const struct each *each = decision->each;
+    if (each == NULL) weir_cancel(self->limiter, &decision->decision);
+    else weir_settle_each(self->limiter, &decision->decision, each->cost, nothing, each->end);
     Py_RETURN_NONE;
+}
+
+static PyObject *limiter_renew(PyObject *object, PyObject *given)
+{
+    struct limiter *self = (struct limiter *)object;
+    uint64_t id;
+    return binding_id(self->state, given, &id) ? PyBool_FromLong(weir_renew(self->limiter, id)) : NULL;
+}
+
+static PyObject *limiter_release(PyObject *object, PyObject *given)
+{
+    struct limiter *self = (struct limiter *)object;
+    uint64_t id;
+    return binding_id(self->state, given, &id) ? PyBool_FromLong(weir_release(self->limiter, id)) : NULL;
 }
 
 static PyObject *limiter_set_limit(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -192,20 +229,20 @@ static PyObject *limiter_due_ns(FAST)
     static const char *const names[] = {"decision", "nth", NULL};
     PyObject *given[2] = {NULL};
     struct limiter *self = (struct limiter *)object;
-    const weir_decision *decision;
+    const struct decision *decision;
     uint64_t nth = 1;
     if (!binding_arguments(args, count, kwnames, names, 1, given)) return NULL;
     if (given[1] != NULL && !binding_u64("nth", given[1], &nth)) return NULL;
     if ((decision = binding_decision(self->state, given[0], self)) == NULL) return NULL;
-    return PyLong_FromUnsignedLongLong(weir_due(self->limiter, decision, nth).ns);
+    return PyLong_FromUnsignedLongLong(weir_due(self->limiter, &decision->decision, nth).ns);
 }
 
 static PyObject *limiter_done(PyObject *object, PyObject *given)
 {
     struct limiter *self = (struct limiter *)object;
-    const weir_decision *decision = binding_decision(self->state, given, self);
+    const struct decision *decision = binding_decision(self->state, given, self);
     if (decision == NULL) return NULL;
-    weir_done(self->limiter, decision);
+    weir_done(self->limiter, &decision->decision);
     Py_RETURN_NONE;
 }
 
@@ -228,7 +265,7 @@ static PyObject *limiter_latency(PyObject *object, PyObject *unused)
     {                                                                                                                  \
 #field, offsetof(weir_times, field)                                                                            \
     }
-    static const struct counter counters[] = {ROW(count),  ROW(total_ns), ROW(min_ns),  ROW(p50_ns), ROW(p90_ns),
+    static const struct counter counters[] = {ROW(count),  ROW(total_ns), ROW(min_ns), ROW(p50_ns), ROW(p90_ns),
                                               ROW(p99_ns), ROW(p999_ns),  ROW(max_ns), {NULL, 0}};
 #undef ROW
     weir_latency latency;
@@ -252,8 +289,8 @@ static PyObject *limiter_latency_buckets(PyObject *object, PyObject *args, PyObj
     weir_read_buckets(limiter, (weir_measure)which, buckets, size); /* as many: done needs the GIL, too */
     PyObject *list = PyList_New(0);
     for (size_t i = 0; i < size && list != NULL; i++) {
-        PyObject *row = Py_BuildValue("(KK)", (unsigned long long)buckets[i].most_ns,
-                                      (unsigned long long)buckets[i].count);
+        PyObject *row =
+            Py_BuildValue("(KK)", (unsigned long long)buckets[i].most_ns, (unsigned long long)buckets[i].count);
         if (row == NULL || PyList_Append(list, row) != 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }
@@ -276,7 +313,9 @@ static PyObject *limiter_paused(PyObject *object, void *unused)
 }
 
 static PyMethodDef limiter_methods[] = {
-    {"take", FASTCALL(limiter_take), "take(cost=1): take the permits if they are available now, and else none."},
+    {"take", FASTCALL(limiter_take),
+     "take(cost=1): take the permits if they are available now, and else none.\n"
+     "cost: a number, or numbers by unit: {\"tokens\": 812}."},
     {"take_some", FASTCALL(limiter_take_some), "take_some(cost): as many as are available; charged says how many."},
     {"take_at", FASTCALL(limiter_take_at), "take_at(now_ns, cost=1): take, at a time of time.monotonic_ns()."},
     {"reserve", FASTCALL(limiter_reserve),
@@ -286,6 +325,9 @@ static PyMethodDef limiter_methods[] = {
     {"charge", FASTCALL(limiter_charge), "charge(cost): take in any case; missing permits become a debt."},
     {"settle", FASTCALL(limiter_settle), "settle(decision, actual): charge or refund the difference; once."},
     {"cancel", limiter_cancel, METH_O, "cancel(decision): the operation never ran; settle to 0."},
+    {"renew", limiter_renew, METH_O,
+     "renew(decision or id): its slots are held for a whole lease from now; False: they are not held any more."},
+    {"release", limiter_release, METH_O, "release(decision or id): ends them now; False: they are not held any more."},
     {"set_limit", (PyCFunction)(void (*)(void))limiter_set_limit, METH_VARARGS | METH_KEYWORDS,
      "set_limit(limits, carry='keep'): change the limit while in use."},
     {"stop", limiter_stop, METH_NOARGS, "All later calls return 'stopped'."},
@@ -297,7 +339,8 @@ static PyMethodDef limiter_methods[] = {
     {"latency", limiter_latency, METH_NOARGS,
      "What done has recorded: 'response' times, from due to done, and 'service' times, from start to done."},
     {"latency_buckets", (PyCFunction)(void (*)(void))limiter_latency_buckets, METH_VARARGS | METH_KEYWORDS,
-     "latency_buckets(measure='response'): [(longest time in ns, how many)], as HdrHistogram's record_value takes them."},
+     "latency_buckets(measure='response'): [(longest time in ns, how many)], as HdrHistogram's record_value takes "
+     "them."},
     {0}};
 static PyGetSetDef limiter_fields[] = {
     {"plan", limiter_plan, NULL, "The limit in force; while paused, the one before.", NULL},

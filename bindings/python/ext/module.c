@@ -29,7 +29,24 @@ static PyObject *now_ns(PyObject *module, PyObject *unused)
     return PyLong_FromUnsignedLongLong(weir_now().ns);
 }
 
+static PyObject *check_tenants(PyObject *module, PyObject *args)
+{
+    const struct state *state = PyModule_GetState(module);
+    PyObject *parent, *tenants;
+    weir_error error;
+    if (!PyArg_ParseTuple(args, "O!O!", state->plan, &parent, &PyTuple_Type, &tenants)) return NULL;
+    const Py_ssize_t count = PyTuple_Size(tenants);
+    const weir_plan **plans = PyMem_Malloc((size_t)(count + 1) * sizeof *plans);
+    if (plans == NULL) return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++) plans[i] = &((struct plan *)PyTuple_GetItem(tenants, i))->plan;
+    const int failed = weir_plan_check_tenants(&((struct plan *)parent)->plan, plans, (size_t)count, &error);
+    PyMem_Free(plans);
+    if (failed != 0) return binding_raise(state, &error);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"check_tenants", check_tenants, METH_VARARGS, "check_tenants(parent, (plan, ...)): the sum of their guarantees."},
     {"headers", decision_headers, METH_O,
      "headers(decision): what to tell a client of its limit: RateLimit-Policy, RateLimit, and Retry-After if refused."},
     {"sleep_until", sleep_until, METH_O, "sleep_until(ns): never returns early."},

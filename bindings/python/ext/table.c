@@ -110,40 +110,69 @@ static void table_dealloc(PyObject *object)
 }
 
 /* What is asked of a key. */
-enum verb { TAKE, TAKE_AT, RESERVE, PEEK, CHARGE, SETTLE, FORGET };
+enum verb { TAKE, TAKE_AT, RESERVE, PEEK, CHARGE, SETTLE, FORGET, RENEW, RELEASE };
 struct ask {
     enum verb verb;
     const weir_plan *plan;
     weir_key key;
-    uint64_t cost, at_ns; /* at: the time of TAKE_AT, the longest delay of RESERVE */
+    struct cost cost;
+    uint64_t at_ns; /* the time of TAKE_AT, the longest delay of RESERVE, the id of RENEW and RELEASE */
+    uint64_t actual[WEIR_LIMITS_MAX];
     weir_decision decision;
+    bool held;
 };
 
-static void perform(weir_table *table, struct ask *ask)
+static void perform_by_unit(weir_table *table, struct ask *ask)
 {
+    static const uint64_t nothing[WEIR_LIMITS_MAX];
+    struct each *each = &ask->cost.each;
+    const uint64_t *first = ask->verb == CHARGE ? nothing : each->cost;
+    const uint64_t longest_ns = ask->verb == RESERVE ? ask->at_ns : 0;
+    if (ask->verb != SETTLE)
+        ask->decision = weir_table_reserve_each(table, ask->plan, ask->key, first, each->end, longest_ns);
+    if (ask->verb == CHARGE) memcpy(ask->actual, each->cost, sizeof ask->actual);
+    if (ask->verb == CHARGE || ask->verb == SETTLE)
+        weir_table_settle_each(table, ask->plan, ask->key, &ask->decision, first, ask->actual, each->end);
+}
+
+static void perform_by_number(weir_table *table, struct ask *ask)
+{
+    const uint64_t cost = ask->cost.all;
     switch (ask->verb) {
     case TAKE:
-        ask->decision = weir_table_take(table, ask->plan, ask->key, ask->cost);
+        ask->decision = weir_table_take(table, ask->plan, ask->key, cost);
         break;
     case TAKE_AT:
-        ask->decision = weir_table_take_at(table, ask->plan, ask->key, (weir_instant){ask->at_ns}, ask->cost);
+        ask->decision = weir_table_take_at(table, ask->plan, ask->key, (weir_instant){ask->at_ns}, cost);
         break;
     case RESERVE:
-        ask->decision = weir_table_reserve(table, ask->plan, ask->key, ask->cost, ask->at_ns);
+        ask->decision = weir_table_reserve(table, ask->plan, ask->key, cost, ask->at_ns);
         break;
     case PEEK:
-        ask->decision = weir_table_peek(table, ask->plan, ask->key, -1, ask->cost);
+        ask->decision = weir_table_peek(table, ask->plan, ask->key, -1, cost);
         break;
     case CHARGE:
-        ask->decision = weir_table_charge(table, ask->plan, ask->key, ask->cost);
+        ask->decision = weir_table_charge(table, ask->plan, ask->key, cost);
         break;
     case SETTLE:
-        weir_table_settle(table, ask->plan, ask->key, &ask->decision, ask->cost);
+        weir_table_settle(table, ask->plan, ask->key, &ask->decision, ask->actual[0]);
         break;
     case FORGET:
         weir_table_forget(table, ask->plan, ask->key);
         break;
+    case RENEW:
+        ask->held = weir_table_renew(table, ask->plan, ask->key, ask->at_ns);
+        break;
+    case RELEASE:
+        ask->held = weir_table_release(table, ask->plan, ask->key, ask->at_ns);
+        break;
     }
+}
+
+static void perform(weir_table *table, struct ask *ask)
+{
+    if (ask->cost.by_unit) perform_by_unit(table, ask);
+    else perform_by_number(table, ask);
 }
 
 static void perform_or_wait(const struct table *self, struct ask *ask)
@@ -157,20 +186,26 @@ static void perform_or_wait(const struct table *self, struct ask *ask)
     Py_END_ALLOW_THREADS;
 }
 
+static bool cost_of(enum verb verb, const struct plan *plan, PyObject *given, struct cost *cost)
+{
+    if (verb == PEEK || verb == FORGET) return given == NULL || binding_u64("cost", given, &cost->all);
+    return verb == TAKE_AT ? binding_one_cost(plan, given, &cost->all) : binding_cost(plan, given, cost);
+}
+
 /* given: limit, key, cost, and what else the verb has. */
 static PyObject *ask_table(PyObject *object, enum verb verb, PyObject *const *given)
 {
     struct table *self = (struct table *)object;
-    struct ask ask = {.verb = verb, .cost = 1};
+    struct ask ask = {.verb = verb, .cost = {.all = 1}};
     struct plan *plan = plan_for(self, given[0]);
-    if (plan == NULL || !to_key(given[1], &ask.key)) return NULL;
-    if (given[2] != NULL && !binding_u64("cost", given[2], &ask.cost)) return NULL;
+    if (plan == NULL || !to_key(given[1], &ask.key) || !cost_of(verb, plan, given[2], &ask.cost)) return NULL;
     if (verb == RESERVE && !binding_longest(given[3], given[4], &ask.at_ns)) return NULL;
     if (verb == TAKE_AT && !binding_u64("now_ns", given[3], &ask.at_ns)) return NULL;
     ask.plan = &plan->plan;
     Py_INCREF(plan); /* another thread may clear the plans */
     perform_or_wait(self, &ask);
-    PyObject *result = binding_decided(self->state, object, plan, ask.decision);
+    const struct each *each = ask.cost.by_unit ? &ask.cost.each : NULL;
+    PyObject *result = binding_decided(self->state, object, plan, ask.decision, each);
     if (result != NULL) ((struct decision *)result)->is_of_table = true;
     Py_DECREF(plan);
     return result;
@@ -216,25 +251,102 @@ static PyObject *table_take_at(FAST)
     return ask_table(object, TAKE_AT, in_order);
 }
 
+/* One of take_all's. */
+static struct plan *read_ask(struct table *self, PyObject *given, weir_ask *ask)
+{
+    PyObject *limit, *key;
+    unsigned long long cost;
+    if (!PyTuple_Check(given)) return PyErr_SetString(PyExc_TypeError, "expected (limit, key, cost)"), NULL;
+    if (!PyArg_ParseTuple(given, "OOK", &limit, &key, &cost)) return NULL;
+    struct plan *plan = plan_for(self, limit);
+    if (plan == NULL || !to_key(key, &ask->key)) return NULL;
+    ask->plan = &plan->plan;
+    ask->cost = cost;
+    PyObject *number = PyTuple_GetItem(given, 2);
+    if (!binding_one_cost(plan, number, &ask->cost)) return NULL;
+    Py_INCREF(plan);
+    return plan;
+}
+
+static PyObject *decided_all(PyObject *object, struct plan *const plans[], const weir_ask *asks, Py_ssize_t count)
+{
+    PyObject *decisions = PyTuple_New(count);
+    for (Py_ssize_t i = 0; i < count && decisions != NULL; i++) {
+        PyObject *one = binding_decided(((struct table *)object)->state, object, plans[i], asks[i].decision, NULL);
+        if (one != NULL) ((struct decision *)one)->is_of_table = true;
+        if (one == NULL || PyTuple_SetItem(decisions, i, one) != 0) Py_CLEAR(decisions);
+    }
+    return decisions;
+}
+
+static PyObject *table_take_all(PyObject *object, PyObject *given)
+{
+    struct table *self = (struct table *)object;
+    struct plan *plans[WEIR_ASKS_MAX];
+    weir_ask asks[WEIR_ASKS_MAX];
+    PyObject *decisions = NULL;
+    if (!PyTuple_Check(given) || PyTuple_Size(given) < 1 || PyTuple_Size(given) > WEIR_ASKS_MAX)
+        return PyErr_Format(PyExc_TypeError, "expected a tuple of 1 to %d asks", WEIR_ASKS_MAX), NULL;
+    const Py_ssize_t count = PyTuple_Size(given);
+    Py_ssize_t read = 0;
+    while (read < count && (plans[read] = read_ask(self, PyTuple_GetItem(given, read), &asks[read])) != NULL) read++;
+    if (read == count) {
+        Py_BEGIN_ALLOW_THREADS;
+        weir_table_take_all(self->table, asks, (size_t)count, weir_now());
+        Py_END_ALLOW_THREADS;
+        decisions = decided_all(object, plans, asks, count);
+    }
+    while (read > 0) Py_DECREF(plans[--read]);
+    return decisions;
+}
+
 static PyObject *table_settle(FAST)
 {
     static const char *const names[] = {"limit", "key", "decision", "actual", NULL};
     PyObject *given[4] = {NULL};
     struct table *self = (struct table *)object;
     struct ask ask = {.verb = SETTLE};
-    if (!binding_arguments(args, count, kwnames, names, 4, given) || !binding_u64("actual", given[3], &ask.cost))
-        return NULL;
+    if (!binding_arguments(args, count, kwnames, names, 4, given)) return NULL;
     struct plan *plan = plan_for(self, given[0]);
-    weir_decision *decision = plan == NULL ? NULL : binding_decision(self->state, given[2], self);
-    if (decision == NULL || !to_key(given[1], &ask.key)) return NULL;
+    struct decision *decision = plan == NULL ? NULL : binding_decision(self->state, given[2], self);
+    if (decision == NULL || !to_key(given[1], &ask.key) || !binding_actual(decision, given[3], ask.actual)) return NULL;
     ask.plan = &plan->plan;
-    ask.decision = *decision;
-    decision->charged = 0; /* no other thread settles it meanwhile */
+    ask.decision = decision->decision;
+    ask.cost.by_unit = decision->each != NULL;
+    if (ask.cost.by_unit) ask.cost.each = *decision->each;
+    decision->decision.charged = 0; /* no other thread settles it meanwhile */
     Py_INCREF(plan);
     perform_or_wait(self, &ask);
-    *decision = ask.decision;
+    decision->decision = ask.decision;
     Py_DECREF(plan);
     Py_RETURN_NONE;
+}
+
+static PyObject *hold_table(PyObject *object, enum verb verb, PyObject *const *args, Py_ssize_t count,
+                            PyObject *kwnames)
+{
+    static const char *const names[] = {"limit", "key", "id", NULL};
+    PyObject *given[3] = {NULL};
+    struct table *self = (struct table *)object;
+    struct ask ask = {.verb = verb};
+    if (!binding_arguments(args, count, kwnames, names, 3, given)) return NULL;
+    struct plan *plan = plan_for(self, given[0]);
+    if (plan == NULL || !to_key(given[1], &ask.key) || !binding_id(self->state, given[2], &ask.at_ns)) return NULL;
+    ask.plan = &plan->plan;
+    Py_INCREF(plan);
+    perform_or_wait(self, &ask);
+    Py_DECREF(plan);
+    return PyBool_FromLong(ask.held);
+}
+
+static PyObject *table_renew(FAST)
+{
+    return hold_table(object, RENEW, args, count, kwnames);
+}
+
+static PyObject *table_release(FAST)
+{
+    return hold_table(object, RELEASE, args, count, kwnames);
 }
 
 static PyObject *table_forget(FAST)
@@ -301,15 +413,24 @@ static PyObject *table_top(PyObject *object, PyObject *unused)
 }
 
 static PyMethodDef table_methods[] = {
-    {"take", FASTCALL(table_take), "take(limit, key, cost=1): take the permits if available now, and else none."},
+    {"take", FASTCALL(table_take),
+     "take(limit, key, cost=1): take the permits if available now, and else none.\n"
+     "cost: a number, or numbers by unit: {\"tokens\": 812}."},
     {"take_at", FASTCALL(table_take_at),
      "take_at(limit, key, now_ns, cost=1): take, at a time of time.monotonic_ns()."},
+    {"take_all", table_take_all, METH_O,
+     "take_all(((limit, key, cost), ...)): from all of these different keys, or from none; a decision of each.\n"
+     "Of tenants: from the tenant up to the parent."},
     {"reserve", FASTCALL(table_reserve),
      "reserve(limit, key, cost=1, delay_max=None, delay_max_ns=None): take permits that become available within\n"
      "delay_max seconds; sleep for the decision's delay yourself."},
     {"peek", FASTCALL(table_peek), "peek(limit, key, cost=1): what take would return; takes nothing."},
     {"charge", FASTCALL(table_charge), "charge(limit, key, cost): take in any case; missing permits become a debt."},
     {"settle", FASTCALL(table_settle), "settle(limit, key, decision, actual): charge or refund the difference; once."},
+    {"renew", FASTCALL(table_renew),
+     "renew(limit, key, decision or id): its slots are held for a whole lease from now; False: not any more."},
+    {"release", FASTCALL(table_release),
+     "release(limit, key, decision or id): ends them now; False: they are not held any more."},
     {"forget", FASTCALL(table_forget), "forget(limit, key): all permits of the key are back."},
     {"grow", table_grow, METH_O, "grow(keys): make room while the table is in use."},
     {"stats", table_stats, METH_NOARGS, "Keys in use, bytes, and what passed through this handle."},

@@ -19,21 +19,28 @@ import math
 import os
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 from libweir import _weir
 from libweir._errors import Error, LimitError, Refused, TableError
+from libweir._hold import AGAIN, Hold, Line
+from libweir._tenants import Taken, Tenants
 from libweir._weir import Decision, Plan, headers, now_ns, sleep_until
 from libweir._weir import version as __version__
 
 __all__ = [
-    "Decision", "Error", "Keyed", "LimitError", "Limiter", "Operation", "Plan", "Refused", "Table", "TableError",
+    "Decision", "Error", "Hold", "Keyed", "LimitError", "Limiter", "Operation", "Plan", "Refused", "Table", "TableError",
+    "Taken", "Tenants",
     "Waits", "headers", "now_ns", "pace", "sleep_until",
 ]  # fmt: skip
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+Cost = int | dict[str, int]  # of each limit, or by unit: {"tokens": 812}
 
 
 async def _sleep_until(when_ns: int) -> None:
@@ -56,12 +63,48 @@ class Waits:
     """
 
     def reserve(
-        self, cost: int = 1, delay_max: float | None = None, delay_max_ns: int | None = None
+        self, cost: Cost = 1, delay_max: float | None = None, delay_max_ns: int | None = None
     ) -> Decision:
+        raise NotImplementedError
+
+    def peek(self, cost: int = 1) -> Decision:
         raise NotImplementedError
 
     def cancel(self, decision: Decision) -> None:
         raise NotImplementedError
+
+    def renew(self, held: Decision | int, /) -> bool:
+        raise NotImplementedError
+
+    def release(self, held: Decision | int, /) -> bool:
+        raise NotImplementedError
+
+    def _limit(self) -> Plan:
+        raise NotImplementedError
+
+    _waiting: Line  # those who wait for a slot of a concurrent limit, if somebody does
+
+    def _line(self) -> Line:
+        """To wait there, too."""
+        return self._waiting
+
+    def hold(self, cost: Cost = 1, timeout: float | None = None, *, renew: bool = False) -> Hold:
+        """`with limiter.hold():` holds a slot of a concurrent limit until the end of the block; `async with`, too.
+
+        It waits in the order of the calls, and raises Refused after timeout seconds: 0 does not wait.  A block that
+        takes longer than a lease calls `renew()` of the hold; renew=True has a thread do it for each third of a lease,
+        as long as the process lives, whatever the block does.
+        """
+        return Hold(self, cost, timeout, renew)
+
+    def _turn(self) -> Hold | Waits:
+        """Its start and, under a concurrent limit, its end."""
+        return self.hold() if self._limit().lease else self
+
+    def _no_lease(self) -> Waits:
+        if self._limit().lease:
+            raise LimitError("a concurrent limit is held: with limiter.hold(): ...")
+        return self
 
     def _until(self, decision: Decision, deadline_ns: int | None) -> int:
         """Until when to sleep: for its start, or for another try."""
@@ -72,17 +115,21 @@ class Waits:
             raise Refused(decision)
         return again_ns
 
-    def _again(self, cost: int, deadline_ns: int | None) -> Decision:
+    def _again(self, cost: Cost, deadline_ns: int | None) -> Decision:
         return self.reserve(cost, None, None if deadline_ns is None else max(deadline_ns - now_ns(), 0))
 
-    def wait(self, cost: int = 1, timeout: float | None = None) -> Decision:
+    def wait(self, cost: Cost = 1, timeout: float | None = None) -> Decision:
         """Sleep until the permits' start, never less.  Raise Refused, at once, if that is more than timeout away.
 
         A signal's handler runs meanwhile; if it raises (KeyboardInterrupt), the permits are given back.
         """
+        if self._waiting:
+            return self._line().wait(self, cost, timeout)
         decision = self.reserve(cost, timeout)
         if decision.allowed and not decision.delay_ns:
             return decision
+        if decision.plan.lease and not decision.allowed:
+            return self._line().wait(self, cost, timeout)
         deadline_ns = None if timeout is None else now_ns() + int(timeout * 1e9)
         while True:
             try:
@@ -94,11 +141,15 @@ class Waits:
                 return decision
             decision = self._again(cost, deadline_ns)
 
-    async def wait_async(self, cost: int = 1, timeout: float | None = None) -> Decision:
+    async def wait_async(self, cost: Cost = 1, timeout: float | None = None) -> Decision:
         """`wait` for asyncio and trio.  A task that is cancelled meanwhile gives its permits back."""
+        if self._waiting:
+            return await self._line().wait_async(self, cost, timeout)
         decision = self.reserve(cost, timeout)
         if decision.allowed and not decision.delay_ns:
             return decision
+        if decision.plan.lease and not decision.allowed:
+            return await self._line().wait_async(self, cost, timeout)
         deadline_ns = None if timeout is None else now_ns() + int(timeout * 1e9)
         while True:
             try:
@@ -111,25 +162,25 @@ class Waits:
             decision = self._again(cost, deadline_ns)
 
     def __enter__(self) -> Decision:
-        return self.wait()
+        return self._no_lease().wait()
 
     def __exit__(self, *_: object) -> None:
         pass
 
     async def __aenter__(self) -> Decision:
-        return await self.wait_async()
+        return await self._no_lease().wait_async()
 
     async def __aexit__(self, *_: object) -> None:
         pass
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """As a decorator, of a function or of an async one: each call waits for a permit."""
+        """As a decorator, of a function or of an async one: each call waits for a permit, or holds a slot."""
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def wait_first(*args: P.args, **kwargs: P.kwargs) -> Any:
-                await self.wait_async()
-                return await function(*args, **kwargs)
+                async with self._turn():
+                    return await function(*args, **kwargs)
 
             return wait_first  # type: ignore[return-value]
         if inspect.isasyncgenfunction(function):
@@ -137,8 +188,8 @@ class Waits:
 
         @functools.wraps(function)
         def waiting(*args: P.args, **kwargs: P.kwargs) -> R:
-            self.wait()
-            return function(*args, **kwargs)
+            with self._turn():
+                return function(*args, **kwargs)
 
         return waiting
 
@@ -146,10 +197,44 @@ class Waits:
 class Limiter(_weir.Limiter, Waits):
     """Limiter(limits, use="admit", clock="system"): one limit, for the threads and tasks of this process."""
 
+    def __new__(
+        cls,
+        limits: str,
+        use: Literal["admit", "pace"] = "admit",
+        clock: Literal["system", "coarse", "ticker", "manual", "tsc"] = "system",
+    ) -> Self:
+        self = super().__new__(cls, limits, use, clock)
+        self._waiting = Line()
+        return self
+
     def __repr__(self) -> str:
         return f"<Limiter {self.plan.text}>"
 
-    def operation(self, cost: int = 1, timeout: float | None = None) -> Operation:
+    def _limit(self) -> Plan:
+        return self.plan
+
+    def release(self, held: Decision | int, /) -> bool:
+        released = super().release(held)
+        self._waiting.ring()
+        return released
+
+    def cancel(self, decision: Decision, /) -> None:
+        super().cancel(decision)
+        self._waiting.ring()
+
+    def settle(self, decision: Decision, actual: Cost) -> None:
+        super().settle(decision, actual)
+        self._waiting.ring()
+
+    def set_limit(self, limits: str, carry: Literal["keep", "scale", "reset"] = "keep") -> None:
+        super().set_limit(limits, carry)
+        self._waiting.ring()
+
+    def stop(self) -> None:
+        super().stop()
+        self._waiting.ring()
+
+    def operation(self, cost: Cost = 1, timeout: float | None = None) -> Operation:
         """`with limiter.operation():` waits for a start; the end of the block is `done`.  `async with`, too."""
         return Operation(self, cost, timeout)
 
@@ -157,7 +242,7 @@ class Limiter(_weir.Limiter, Waits):
 class Operation:
     """Of a limiter's `operation`: what fails has taken its time, too."""
 
-    def __init__(self, limiter: Limiter, cost: int, timeout: float | None) -> None:
+    def __init__(self, limiter: Limiter, cost: Cost, timeout: float | None) -> None:
         self._limiter, self._cost, self._timeout = limiter, cost, timeout
 
     def __enter__(self) -> Decision:
@@ -165,14 +250,19 @@ class Operation:
         return self._decision
 
     def __exit__(self, *_: object) -> None:
-        self._limiter.done(self._decision)
+        self._end()
 
     async def __aenter__(self) -> Decision:
         self._decision = await self._limiter.wait_async(self._cost, self._timeout)
         return self._decision
 
     async def __aexit__(self, *_: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
         self._limiter.done(self._decision)
+        if self._decision.id:
+            self._limiter.release(self._decision)
 
 
 def limiter_of(limit: str | Waits, use: Literal["admit", "pace"] = "admit") -> Waits:
@@ -184,6 +274,14 @@ def limiter_of(limit: str | Waits, use: Literal["admit", "pace"] = "admit") -> W
     raise TypeError(f"limit: expected a str such as \"10/s\", a Limiter or table.limiter(...), not {type(limit)}")
 
 
+_NOBODY = Line()
+
+
+@functools.lru_cache(1000)
+def _plan_of(text: str) -> Plan:
+    return Plan(text)
+
+
 class Keyed(Waits):
     """One key of a table under one limit: what a Limiter is, for all processes that share the table."""
 
@@ -193,25 +291,41 @@ class Keyed(Waits):
     def __repr__(self) -> str:
         return f"<Keyed {self.limit} {self.key!r}>"
 
-    def take(self, cost: int = 1) -> Decision:
+    def take(self, cost: Cost = 1) -> Decision:
         return self.table.take(self.limit, self.key, cost)
 
     def reserve(
-        self, cost: int = 1, delay_max: float | None = None, delay_max_ns: int | None = None
+        self, cost: Cost = 1, delay_max: float | None = None, delay_max_ns: int | None = None
     ) -> Decision:
         return self.table.reserve(self.limit, self.key, cost, delay_max, delay_max_ns)
 
     def peek(self, cost: int = 1) -> Decision:
         return self.table.peek(self.limit, self.key, cost)
 
-    def charge(self, cost: int) -> Decision:
+    def charge(self, cost: Cost) -> Decision:
         return self.table.charge(self.limit, self.key, cost)
 
-    def settle(self, decision: Decision, actual: int) -> None:
+    def settle(self, decision: Decision, actual: Cost) -> None:
         self.table.settle(self.limit, self.key, decision, actual)
 
     def cancel(self, decision: Decision) -> None:
         self.table.settle(self.limit, self.key, decision, 0)
+
+    def renew(self, held: Decision | int, /) -> bool:
+        return self.table.renew(self.limit, self.key, held)
+
+    def release(self, held: Decision | int, /) -> bool:
+        return self.table.release(self.limit, self.key, held)
+
+    def _limit(self) -> Plan:
+        return self.limit if isinstance(self.limit, Plan) else _plan_of(self.limit)
+
+    @property
+    def _waiting(self) -> Line:  # type: ignore[override]
+        return self._line() if self.table._lines else _NOBODY
+
+    def _line(self) -> Line:
+        return self.table._line_of(self.key)
 
 
 class Table(_weir.Table):
@@ -222,6 +336,9 @@ class Table(_weir.Table):
     that the table shall hold.  when_full: what a new key gets then; with "inherit" no key gets too much.  mode: of a
     new file.  top: how many of the most refused keys to track.  refill_max, lock_wait: seconds; see weir_table(3).
     """
+
+    _lines: dict[bytes, Line]
+    _again: float
 
     def __new__(
         cls,
@@ -235,8 +352,8 @@ class Table(_weir.Table):
         refill_max: float | None = None,
         top: int = 0,
         lock_wait: float | None = None,
-    ) -> Table:
-        return super().__new__(
+    ) -> Self:
+        self = super().__new__(
             cls,
             None if path is None else os.fsencode(path),
             keys,
@@ -248,6 +365,41 @@ class Table(_weir.Table):
             top=top,
             lock_wait=lock_wait,
         )
+        self._lines = {}
+        self._again = math.inf if sharing == "private" else AGAIN
+        return self
+
+    def _line_of(self, key: str | bytes) -> Line:
+        """Kept while somebody waits: that this one is not there any more costs at most its place and AGAIN seconds."""
+        as_bytes = key if isinstance(key, bytes) else key.encode()
+        for empty in [key for key, line in self._lines.items() if not line]:
+            self._lines.pop(empty, None)
+        return self._lines.setdefault(as_bytes, Line(self._again))
+
+    def _ring(self, key: str | bytes) -> None:
+        if self._lines:
+            self._line_of(key).ring()
+
+    def release(self, limit: str | Plan, key: str | bytes, held: Decision | int) -> bool:
+        released = super().release(limit, key, held)
+        self._ring(key)
+        return released
+
+    def settle(self, limit: str | Plan, key: str | bytes, decision: Decision, actual: Cost) -> None:
+        super().settle(limit, key, decision, actual)
+        self._ring(key)
+
+    def hold(
+        self,
+        limit: str | Plan,
+        key: str | bytes,
+        cost: Cost = 1,
+        timeout: float | None = None,
+        *,
+        renew: bool = False,
+    ) -> Hold:
+        """`with table.hold(limit, key):` holds a slot of the key for all processes; see Limiter.hold."""
+        return Hold(Keyed(self, limit, key), cost, timeout, renew)
 
     def limiter(self, limit: str | Plan, key: str | bytes) -> Keyed:
         """One key of the table as a limiter: a decorator, a context manager, what the front doors take."""
@@ -258,12 +410,12 @@ class Table(_weir.Table):
         """The operation never ran: settle to 0."""
         self.settle(limit, key, decision, 0)
 
-    def wait(self, limit: str | Plan, key: str | bytes, cost: int = 1, timeout: float | None = None) -> Decision:
+    def wait(self, limit: str | Plan, key: str | bytes, cost: Cost = 1, timeout: float | None = None) -> Decision:
         """Sleep until the permits' start; raise Refused, at once, if that is more than timeout away."""
         return Keyed(self, limit, key).wait(cost, timeout)
 
     async def wait_async(
-        self, limit: str | Plan, key: str | bytes, cost: int = 1, timeout: float | None = None
+        self, limit: str | Plan, key: str | bytes, cost: Cost = 1, timeout: float | None = None
     ) -> Decision:
         """`wait` for asyncio and trio."""
         return await Keyed(self, limit, key).wait_async(cost, timeout)
@@ -282,6 +434,8 @@ def pace(items: Iterable[T] | AsyncIterable[T], limit: str | Waits) -> Iterator[
 
 
 def _done(limiter: Waits, decision: Decision) -> None:
+    if decision.id:
+        limiter.release(decision)
     if isinstance(limiter, Limiter):
         limiter.done(decision)
 

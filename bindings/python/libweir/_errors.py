@@ -40,6 +40,8 @@ class Refused(Error):
         late = f"passes in {seconds(decision.retry)} s, which is too late"
         if decision.retry == math.inf:
             late = "nothing is due any more: the limiter is paused, or its profile has ended"
+        if decision.allowed:
+            late = "the time is over, and others are ahead of it"
         super().__init__(never.get(decision.verdict, late))
         self.decision = decision
         self.retry = decision.retry

@@ -57,4 +57,8 @@ class Limit:
                 message["headers"] = [*message.get("headers", []), *told]
             await send(message)
 
-        await self.app(scope, receive, send_told if self.told else send)
+        try:
+            await self.app(scope, receive, send_told if self.told else send)
+        finally:
+            if decision.id:
+                self.table.release(self.limit, key, decision)

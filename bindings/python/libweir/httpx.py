@@ -20,8 +20,8 @@ class Transport(httpx.BaseTransport):
         self.transport = transport or httpx.HTTPTransport()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        self.limiter.wait()
-        return self.transport.handle_request(request)
+        with self.limiter._turn():
+            return self.transport.handle_request(request)
 
     def close(self) -> None:
         self.transport.close()
@@ -35,8 +35,8 @@ class AsyncTransport(httpx.AsyncBaseTransport):
         self.transport = transport or httpx.AsyncHTTPTransport()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await self.limiter.wait_async()
-        return await self.transport.handle_async_request(request)
+        async with self.limiter._turn():
+            return await self.transport.handle_async_request(request)
 
     async def aclose(self) -> None:
         await self.transport.aclose()

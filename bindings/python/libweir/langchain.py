@@ -16,7 +16,7 @@ class RateLimiter(BaseRateLimiter):
     """limit: a limiter, or a text for one of this process."""
 
     def __init__(self, limit: Waits | str) -> None:
-        self.limiter = limiter_of(limit)
+        self.limiter = limiter_of(limit)._no_lease()  # it is not told when a call has ended
 
     def acquire(self, *, blocking: bool = True) -> bool:
         return (self.limiter.wait() if blocking else self.limiter.reserve(1, 0)).allowed

@@ -21,6 +21,9 @@ import redis.asyncio
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from libweir._weir import Plan
+
+Cost = int | Sequence[int] | dict[str, int]  # of all limits; of each; by unit: {"tokens": 812}
 Of = Literal["serve", "module", "functions"]  # who answers; an engine's module or its functions
 Away = Literal["closed", "open"]
 _AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
@@ -34,6 +37,7 @@ class Answer(NamedTuple):
     reset: float = 0
     receipt: str | None = None  # to settle with
     away: bool = False  # decided by the switch
+    id: int | None = None  # of what it holds under a concurrent limit, to renew and release
 
     @property
     def allowed(self) -> bool:
@@ -55,6 +59,23 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
+_ID = 8  # in a reply, where the limit is concurrent
+
+
+def _words_of(cost: Cost) -> list[Any]:
+    """As COST takes them."""
+    if isinstance(cost, dict):
+        return [word for pair in cost.items() for word in pair]
+    return [cost] if isinstance(cost, int) else list(cost)
+
+
+def _costs(limit: str, cost: Cost) -> list[int]:
+    """A number for each limit, as a receipt has them."""
+    if isinstance(cost, dict):
+        return [cost[unit] if unit != "requests" else cost.get(unit, 1) for unit in Plan(limit).units]
+    return [cost] if isinstance(cost, int) else list(cost)
+
+
 class _Words:
     """What is asked of whom, and what the reply means."""
 
@@ -63,26 +84,35 @@ class _Words:
             raise ValueError('of is "serve", "module" or "functions"; away is "closed" or "open"')
         self.of, self.when_away = of, away
 
-    def take(self, limit: str, key: str | bytes, cost: int | Sequence[int]) -> list[Any]:
-        costs = [cost] if isinstance(cost, int) else list(cost)
+    def take(self, limit: str, key: str | bytes, cost: Cost) -> list[Any]:
+        costs = _costs(limit, cost) if self.of == "functions" else _words_of(cost)
         if self.of == "functions":
             return ["FCALL", "weir_take", 1, key, limit, *costs]
         return ["WEIR.TAKE", limit, key, "COST", *costs]
 
-    def settle(self, limit: str, key: str | bytes, receipt: str, actual: int) -> list[Any]:
+    def settle(self, limit: str, key: str | bytes, receipt: str, actual: Cost) -> list[Any]:
+        if actual == 0 and self.of != "serve":
+            actual = [0] * len(Plan(limit).units)
+        numbers = _costs(limit, actual)
         if self.of == "functions":
-            return ["FCALL", "weir_settle", 1, key, limit, receipt, actual]
-        return ["WEIR.SETTLE", *([limit, key] if self.of == "module" else []), receipt, actual]
+            return ["FCALL", "weir_settle", 1, key, limit, receipt, *numbers]
+        return ["WEIR.SETTLE", *([limit, key] if self.of == "module" else []), receipt, *numbers]
 
-    def answer(self, reply: Sequence[Any], cost: int | Sequence[int]) -> Answer:
+    def hold(self, verb: Literal["renew", "release"], limit: str, key: str | bytes, id: int) -> list[Any]:
+        if self.of == "functions":
+            return ["FCALL", f"weir_{verb}", 1, key, limit, id]
+        return [f"WEIR.{verb.upper()}", limit, key, id]
+
+    def answer(self, reply: Sequence[Any], limit: str, cost: Cost) -> Answer:
         unit = 1e6 if self.of == "functions" else 1e9
         verdict, _, remaining, delay, retry, full, taken = reply[:7]
         receipt = _text(taken) if taken else None
         if receipt and self.of == "functions":
-            receipt += "".join(f":{n}" for n in ([cost] if isinstance(cost, int) else cost))
+            receipt += "".join(f":{n}" for n in _costs(limit, cost))
         verdict = _text(verdict)
         waits = math.inf if verdict == "never" else retry / unit
-        return Answer(verdict, remaining, delay / unit, waits, full / unit, receipt)
+        held = int(reply[_ID]) if len(reply) > _ID and reply[_ID] else None
+        return Answer(verdict, remaining, delay / unit, waits, full / unit, receipt, id=held)
 
     def away(self) -> Answer:
         if self.when_away == "open":
@@ -96,21 +126,40 @@ class Client:
     def __init__(self, client: redis.Redis, of: Of = "serve", away: Away = "closed") -> None:
         self.client, self._words = client, _Words(of, away)
 
-    def take(self, limit: str, key: str | bytes, cost: int | Sequence[int] = 1) -> Answer:
-        """cost: one for all limits of the text, or a list with one for each."""
+    def take(self, limit: str, key: str | bytes, cost: Cost = 1) -> Answer:
+        """cost: one for all limits of the text, a list with one for each, or by unit: {"tokens": 812}."""
         words = self._words.take(limit, key, cost)
         try:
             reply = self.client.execute_command(*words)  # type: ignore[no-untyped-call]
         except _AWAY:
             return self._words.away()
-        return self._words.answer(reply, cost)
+        return self._words.answer(reply, limit, cost)
 
-    def settle(self, limit: str, key: str | bytes, answer: Answer, actual: int) -> bool:
+    def settle(self, limit: str, key: str | bytes, answer: Answer, actual: Cost) -> bool:
         """Charge or refund the difference; False if it was settled before, took nothing, or weir is away."""
         if answer.receipt is None:
             return False
         try:
             words = self._words.settle(limit, key, answer.receipt, actual)
+            return bool(self.client.execute_command(*words))  # type: ignore[no-untyped-call]
+        except _AWAY:
+            return False
+
+    def renew(self, limit: str, key: str | bytes, held: Answer | int) -> bool:
+        """What it holds under a concurrent limit is held for a whole lease from now on; False: not any more, or weir
+        is away."""
+        return self._hold("renew", limit, key, held)
+
+    def release(self, limit: str, key: str | bytes, held: Answer | int) -> bool:
+        """It ends now; False: it was not held any more, or weir is away."""
+        return self._hold("release", limit, key, held)
+
+    def _hold(self, verb: Literal["renew", "release"], limit: str, key: str | bytes, held: Answer | int) -> bool:
+        id = held.id if isinstance(held, Answer) else held
+        if id is None:
+            return False
+        try:
+            words = self._words.hold(verb, limit, key, id)
             return bool(self.client.execute_command(*words))  # type: ignore[no-untyped-call]
         except _AWAY:
             return False
@@ -122,19 +171,38 @@ class AsyncClient:
     def __init__(self, client: redis.asyncio.Redis, of: Of = "serve", away: Away = "closed") -> None:
         self.client, self._words = client, _Words(of, away)
 
-    async def take(self, limit: str, key: str | bytes, cost: int | Sequence[int] = 1) -> Answer:
+    async def take(self, limit: str, key: str | bytes, cost: Cost = 1) -> Answer:
         words = self._words.take(limit, key, cost)
         try:
             reply = await self.client.execute_command(*words)  # type: ignore[no-untyped-call]
         except _AWAY:
             return self._words.away()
-        return self._words.answer(reply, cost)
+        return self._words.answer(reply, limit, cost)
 
-    async def settle(self, limit: str, key: str | bytes, answer: Answer, actual: int) -> bool:
+    async def settle(self, limit: str, key: str | bytes, answer: Answer, actual: Cost) -> bool:
         if answer.receipt is None:
             return False
         try:
             words = self._words.settle(limit, key, answer.receipt, actual)
+            return bool(await self.client.execute_command(*words))  # type: ignore[no-untyped-call]
+        except _AWAY:
+            return False
+
+    async def renew(self, limit: str, key: str | bytes, held: Answer | int) -> bool:
+        """What it holds under a concurrent limit is held for a whole lease from now on; False: not any more, or weir
+        is away."""
+        return await self._hold("renew", limit, key, held)
+
+    async def release(self, limit: str, key: str | bytes, held: Answer | int) -> bool:
+        """It ends now; False: it was not held any more, or weir is away."""
+        return await self._hold("release", limit, key, held)
+
+    async def _hold(self, verb: Literal["renew", "release"], limit: str, key: str | bytes, held: Answer | int) -> bool:
+        id = held.id if isinstance(held, Answer) else held
+        if id is None:
+            return False
+        try:
+            words = self._words.hold(verb, limit, key, id)
             return bool(await self.client.execute_command(*words))  # type: ignore[no-untyped-call]
         except _AWAY:
             return False

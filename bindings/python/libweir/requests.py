@@ -22,5 +22,5 @@ class Adapter(HTTPAdapter):
         super().__init__(**options)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
-        self.limiter.wait()
-        return super().send(request, *args, **options)
+        with self.limiter._turn():
+            return super().send(request, *args, **options)

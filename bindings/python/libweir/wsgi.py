@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from libweir import Plan, Table, headers
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
 def client(environ: WSGIEnvironment) -> str | None:
     """The network of the connection's other end: behind a proxy pass a key of your own."""
     return address_key(environ["REMOTE_ADDR"]) if environ.get("REMOTE_ADDR") else "unix"
+
+
+class _Held:
+    """An answer that holds a slot of a concurrent limit until it is closed, as a server has to."""
+
+    def __init__(self, answer: Iterable[bytes], release: Callable[[], object]) -> None:
+        self._answer, self._release = answer, release
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._answer)
+
+    def close(self) -> None:
+        try:
+            getattr(self._answer, "close", lambda: None)()
+        finally:
+            self._release()
 
 
 class Limit:
@@ -51,4 +67,11 @@ class Limit:
         def start_told(status: str, of_app: list[tuple[str, str]], *exc_info: Any) -> Callable[[bytes], object]:
             return start_response(status, of_app + told, *exc_info)
 
-        return self.app(environ, start_told if self.told else start_response)
+        try:
+            answered = self.app(environ, start_told if self.told else start_response)
+        except BaseException:
+            self.table.release(self.limit, key, decision)
+            raise
+        if not decision.id:
+            return answered
+        return _Held(answered, lambda: self.table.release(self.limit, key, decision))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import pathlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import fastapi
@@ -70,6 +70,58 @@ def test_wsgi(table: libweir.Table) -> None:
     answers = [client.get("/") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[0].headers["RateLimit"] == '"default";r=1;t=1800' and "Retry-After" in answers[2].headers
+
+
+ONE = "1 concurrent lease=1h"
+
+
+def one_at_once(tmp_path: pathlib.Path) -> tuple[libweir.Table, Callable[[str], bool]]:
+    table = libweir.Table(tmp_path / "wide", keys=100, plan=ONE)
+    return table, lambda key: bool(table.peek(ONE, key))
+
+
+def test_a_request_holds_a_slot_until_its_end(tmp_path: pathlib.Path) -> None:
+    table, free = one_at_once(tmp_path)
+    inside: list[bool] = []
+    app = fastapi.FastAPI()
+    app.add_middleware(libweir.asgi.Limit, limit=ONE, table=table)
+    app.get("/")(lambda: inside.append(free("testclient")))
+    app.get("/fails")(lambda: 1 / 0)
+    client = TestClient(app, raise_server_exceptions=False)
+    assert [client.get(path).status_code for path in ("/", "/fails", "/")] == [200, 500, 200]
+    held = table.take(ONE, "testclient")
+    assert client.get("/").status_code == 429 and table.release(ONE, "testclient", held)
+
+    web = flask.Flask("app")
+    web.wsgi_app = libweir.wsgi.Limit(web.wsgi_app, ONE, table)  # type: ignore[method-assign]
+
+    @web.route("/")
+    def stream() -> flask.Response:
+        def parts() -> Iterator[str]:
+            inside.append(free("127.0.0.1"))
+            yield "part"
+
+        return flask.Response(parts())
+
+    for _ in range(2):
+        with web.test_client().get("/") as answer:
+            assert answer.status_code == 200 and answer.data == b"part"
+    assert inside == [False] * 4 and free("127.0.0.1") and free("testclient")
+
+
+def test_a_client_holds_a_slot_for_its_request(tmp_path: pathlib.Path) -> None:
+    limiter = libweir.Limiter(ONE)
+    inside: list[bool] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        inside.append(limiter.peek().allowed)
+        return httpx.Response(200)
+
+    with httpx.Client(transport=libweir.httpx.Transport(limiter, httpx.MockTransport(answer))) as client:
+        assert [client.get("http://a").status_code for _ in range(2)] == [200, 200]
+    assert inside == [False, False] and limiter.peek()
+    with pytest.raises(libweir.LimitError, match="is held"):
+        libweir.langchain.RateLimiter(ONE)
 
 
 @pytest.mark.parametrize(

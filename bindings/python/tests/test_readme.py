@@ -23,9 +23,10 @@ def test_examples(
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
     printed = capsys.readouterr().out.splitlines()
-    assert len(blocks) == 3
+    assert len(blocks) == 5
     waited = ["one at its time", "0", "1", "2", "one at a time for all processes"]
-    assert printed == ["200 OK", *waited, "10 operations"]
+    held = ["one of twenty", "one of three", "guaranteed 19 left"]
+    assert printed == ["200 OK", *waited, *held, "10 operations"]
 
 
 def test_example_of_tokens(tmp_path: pathlib.Path) -> None:

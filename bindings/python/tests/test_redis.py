@@ -35,6 +35,15 @@ def started(command: list[str], url: str) -> tuple[subprocess.Popen[bytes], redi
     raise AssertionError(f"{command[0]} does not answer")
 
 
+def hold_and_release(weir: libweir.redis.Client, key: str, limit: str) -> None:
+    held, refused = weir.take(limit, key), weir.take(limit, key)
+    assert held.allowed and held.id and refused.verdict == "deny" and not refused.id and refused.retry <= 3600
+    assert weir.renew(limit, key, held) and weir.renew(limit, key, held.id)
+    assert not weir.release(limit, key, held.id + 1000) and not weir.release(limit, key, refused)
+    assert weir.release(limit, key, held) and not weir.release(limit, key, held) and not weir.renew(limit, key, held)
+    assert weir.take(limit, key).allowed
+
+
 @pytest.fixture
 def served() -> Iterator[tuple[subprocess.Popen[bytes], redis.Redis, str]]:
     if not os.access(WEIR, os.X_OK):
@@ -57,7 +66,14 @@ def test_serve(served: tuple[subprocess.Popen[bytes], redis.Redis, str]) -> None
     estimate = closed.take("5 requests/h; 1000 tokens/h", "model", (1, 800))
     assert closed.settle("5 requests/h; 1000 tokens/h", "model", first, 0)
     assert not closed.settle("5 requests/h; 1000 tokens/h", "model", first, 0)
-    assert estimate.receipt
+    assert estimate.receipt and closed.settle("5 requests/h; 1000 tokens/h", "model", estimate, {"tokens": 300})
+    assert closed.take("5 requests/h; 1000 tokens/h", "model", (1, 700)).allowed
+    assert closed.take("5 requests/h; 1000 tokens/h", "units", {"tokens": 800})
+    assert not closed.take("5 requests/h; 1000 tokens/h", "units", {"tokens": 300})
+    with pytest.raises(redis.ResponseError, match="limits count requests and tokens: write COST tokens 5"):
+        closed.take("5 requests/h; 1000 tokens/h", "units", 5)
+    hold_and_release(closed, "jobs", "1 concurrent lease=1h; 100/h")
+    assert first.id is None and not closed.release("3/h", "user:42", first)
     with pytest.raises(redis.ResponseError, match="BADLIMIT"):
         closed.take("10/M", "user:42")
 
@@ -65,6 +81,10 @@ def test_serve(served: tuple[subprocess.Popen[bytes], redis.Redis, str]) -> None
         waiting = libweir.redis.AsyncClient(redis.asyncio.Redis.from_url(url, retry=None))
         answer = await waiting.take("3/h", "user:43")
         assert answer.allowed and await waiting.settle("3/h", "user:43", answer, 0)
+        held = await waiting.take("1 concurrent lease=1h", "async")
+        assert await waiting.renew("1 concurrent lease=1h", "async", held)
+        assert await waiting.release("1 concurrent lease=1h", "async", held)
+        assert not await waiting.release("1 concurrent lease=1h", "async", held)
 
     asyncio.run(main())
     process.kill()
@@ -90,6 +110,11 @@ def test_functions() -> None:
         assert weir.settle("3/h", "{weir:acme}", first, 0)
         assert weir.take("3/h", "{weir:acme}", 3).allowed
         assert weir.take("3/h", "{weir:acme}", 4).verdict == "never"
+        hold_and_release(weir, "{weir:jobs}", "1 concurrent lease=1h")
+        model = "5 requests/h; 1000 tokens/h"
+        estimate = weir.take(model, "{weir:model}", {"tokens": 800})
+        assert estimate.allowed and not weir.take(model, "{weir:model}", {"tokens": 300})
+        assert weir.settle(model, "{weir:model}", estimate, 0) and weir.take(model, "{weir:model}", {"tokens": 1000})
     finally:
         process.kill()
         process.wait()

@@ -67,8 +67,10 @@ void keyed_after_fork(weir_table *table)
             for (int i = 0; i < WIDE_LOCKS; i++) atom_store(&table->stripe[i], 0);
             host_mutex_open(&table->mutex);
             host_mutex_open(&table->growing);
+            turns_forget(&table->turns);
             host_region_reopen(&table->region);
             host_region_reopen(&table->parts_region);
+            if (table->owner != 0) keyed_mark_process(table);
             for (uint64_t i = 0; i < atom_load(&table->parts) * WIDE_STRIPES; i++)
                 atom_store(&table->part[i / WIDE_STRIPES]->stripe[i % WIDE_STRIPES], 0);
             atom_store_release(&table->forks, forks);

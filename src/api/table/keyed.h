@@ -7,6 +7,8 @@
        parts.c        memory for one limit's keys        wide.c   all other algorithms, and their locks
        memory.c       how much there is                  rules.c  a named limit gets another rule
        fits.c         which plans it can hold            stats.c  counting, sweeping, reporting
+       wait.c         waiting for a key                  hold.c   slots that processes hold
+       weights.c      who gets what is idle
        ../address.c   keys */
 #ifndef WEIR_API_TABLE_KEYED_H
 #define WEIR_API_TABLE_KEYED_H
@@ -14,8 +16,10 @@
 #include <weir/weir.h>
 
 #include "api/error.h"
+#include "api/turns.h"
 #include "core/num.h"
 #include "core/slot.h"
+#include "core/tenants.h"
 #include "host/clock.h"
 #include "host/map.h"
 #include "host/thread.h"
@@ -32,7 +36,7 @@
 #define KEYED_KEYS_MAX (UINT64_C(1) << 34)
 
 /* The locks of wide slots in the file; the byte before them is for making, growing and clocks. */
-enum { LOCK_REGION = 0, LOCK_STRIPES = 1 };
+enum { LOCK_REGION = 0, LOCK_STRIPES = 1, LOCK_OWNERS = 1 << 20 /* behind those of all parts */ };
 #define KEYED_WAIT_NS UINT64_C(50000000)        /* for the lock of a stripe, unless the options say otherwise */
 #define KEYED_OPEN_WAIT_NS UINT64_C(2000000000) /* for the lock that a file is opened under */
 /* A table of so many bytes grows beside: 2^16 buckets in each half tell the whole hash of a key that is in one. */
@@ -83,6 +87,7 @@ struct weir_table {
     struct atom parts;        /* so many */
     struct top top;
     void *top_memory;  /* NULL: no counts */
+    weir_plan weights; /* [of wide slots] a permit of it is a ns: see weights.c */
     uint32_t top_keys; /* how many are reported */
 
     _Alignas(SHARE_LINE) struct keyed_tally tally[HOST_SLOTS + 1];
@@ -93,7 +98,9 @@ struct weir_table {
     struct atom kept_ns;       /* when the time was last noted for the next boot */
     struct atom forks;         /* forks of the process when the file was opened: wide slots, see wide.c */
     struct atom stripe[WIDE_LOCKS];
+    uint64_t owner;            /* this process, as slots that it holds name it; 0: it has no mark, see hold.c */
     uint64_t wait_ns;          /* the longest wait for a lock */
+    struct turns turns;        /* threads that wait for slots of a key */
     struct atom stuck;         /* how often a lock could not be had */
     struct host_mutex mutex;   /* held while mapping */
     struct host_mutex growing; /* held while growing, for long */
@@ -107,6 +114,15 @@ struct weir_table {
     struct atom *parts_directory;
     struct atom keys_max, bytes; /* of the newest area */
     void *mapped[REGION_AREAS_MAX];
+};
+
+/* What a call of tenants with weights finds, in units of its parent's slots; of wide ones in ns. */
+struct keyed_lent {
+    int limit;      /* of the parent: borrowing needs room for so many permits more; -1: there are no weights */
+    uint64_t spare; /* permits */
+    size_t tenant;  /* whose ask has the weight */
+    uint64_t weight, cost, lead, finish;
+    struct fair fair;
 };
 
 /* One limit of one key. */
@@ -165,6 +181,11 @@ weir_decision keyed_peek(weir_table *table, const weir_plan *plan, weir_key key,
 void keyed_settle(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns, weir_decision *decision,
                   const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
 void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns);
+
+/* ---- hold.c ---- */
+
+/* False: no slot is held under this id any more, and nothing was done. */
+bool keyed_hold(weir_table *table, const weir_plan *plan, weir_key key, uint64_t now_ns, uint64_t id, enum hold hold);
 
 /* ---- open.c ---- */
 
@@ -260,6 +281,10 @@ static inline uint64_t keyed_units_of(const weir_table *table, uint64_t ns)
 void keyed_slots_ask(weir_table *table, const struct keyed_limit *limits, int count, const struct ask *ask,
                      uint64_t end[], weir_decision *decision, uint32_t *events);
 
+/* weir_table_take_all; the limits of ask i are those from first[i] up to first[i + 1]. */
+bool keyed_slots_take_all(weir_table *table, const struct keyed_limit limits[], const int first[], weir_ask *asks,
+                          size_t count, weir_instant now, const struct keyed_lent *lent, uint32_t *events);
+
 /* Fills the refusal by a slot with this drained time. */
 void keyed_slots_refuse(const weir_table *table, const struct keyed_limit *limit, uint64_t now_ns, uint64_t drained,
                         weir_decision *decision);
@@ -319,12 +344,33 @@ void keyed_wide_ask(weir_table *table, const struct plan *plan, weir_key key, co
                     weir_decision *decision, uint32_t *events);
 void keyed_wide_peek_limit(weir_table *table, const struct plan *plan, weir_key key, int limit, const struct ask *ask,
                            weir_decision *decision);
-bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events);
+bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns,
+                         const struct keyed_lent *lent, uint32_t *events);
 void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns,
                        const weir_decision *decision, const uint64_t cost[], const uint64_t actual[],
                        const uint64_t end[]);
+/* Marks this process as one that lives; of wide slots, also in a child of fork. */
+void keyed_mark_process(weir_table *table);
+uint64_t keyed_owner(void *owners);
+bool keyed_owner_lives(void *owners, uint64_t owner);
+
+/* decide_hold; what it returns. */
+uint64_t keyed_wide_hold(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t id,
+                         enum hold hold);
 void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key);
 uint64_t keyed_wide_full_ns(const weir_table *table, const struct plan *plan, const weir_decision *decision);
+
+/* ---- weights.c ---- */
+
+/* Before a call: false if it has no weight.  After one that borrowed. */
+bool keyed_lend(weir_table *table, const weir_ask asks[], size_t count, uint64_t now_ns, struct keyed_lent *lent);
+void keyed_count_lent(weir_table *table, const weir_ask asks[], size_t count, uint64_t now_ns,
+                      const struct keyed_lent *lent);
+
+/* ---- wait.c ---- */
+
+/* Slots of this key were given back. */
+void keyed_wake(weir_table *table, const struct plan *plan, weir_key key);
 
 /* ---- stats.c ---- */
 

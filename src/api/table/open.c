@@ -275,11 +275,16 @@ static int open_wide(weir_table *table, const weir_table_options *options, weir_
                                 .when_full = (enum table_when_full)table->view.shape.when_full,
                                 .lock = keyed_lock,
                                 .unlock = keyed_unlock,
+                                .owner = keyed_owner,
+                                .owner_lives = keyed_owner_lives,
+                                .owners = table,
                                 .context = table};
     table->wide.slot_words = slot_bytes / sizeof(uint64_t);
     table->wide.plan_sets = wide_sets_in(table->view.area[0].bytes);
     table->wide.slots = wide_slots_in(table->view.area[0].bytes, table->wide.slot_words, table->wide.kept);
     if (table->wide.slots == 0) return keyed_refuse_state(table, REGION_DAMAGED, options->path, error);
+    if (!options->holds_for_others && table->region.fd >= 0) keyed_mark_process(table);
+    weir_plan_parse(&table->weights, "1000000000/s burst=1", WEIR_ADMIT, NULL);
     table->wide.paper = host_allocate(slot_bytes);
     return table->wide.paper != NULL ? 0 : api_fail(error, WEIR_ENOMEM, "no memory for a table");
 }

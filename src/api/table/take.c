@@ -9,6 +9,7 @@
 #include "api/table/keyed.h"
 #include "core/algorithm.h"
 #include "core/num.h"
+#include "core/tenants.h"
 
 /* The limits that have a state; -1: one of them never passes, see *never. */
 static int limits_of(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, const uint64_t cost[],
@@ -18,11 +19,11 @@ static int limits_of(weir_table *table, const struct plan *plan, weir_key key, u
     if (plan->change != 0) keyed_rules_carry(table, plan, key, now_ns);
     for (int i = 0; i < (int)plan->count; i++) {
         const struct rule *rule = &plan->rule[i];
-        const struct algorithm *algorithm = algorithm_of(rule);
         *never = i;
-        if (algorithm->words == 0 && !algorithm_may_pass(rule, cost[i])) return -1;
-        if (algorithm->words == 0) continue;
-        if (plan->interval[i] == 0) return -1;
+        if (plan->interval[i] == 0) { /* it has no state, or one that fits no slot */
+            if (algorithm_of(rule)->words != 0 || !algorithm_may_pass(rule, cost[i])) return -1;
+            continue;
+        }
         const uint64_t hash = keyed_identity(table, key, plan->change, (uint64_t)i);
         table_prefetch(keyed_slots(table), hash);
         limits[count++] =
@@ -75,7 +76,7 @@ weir_decision keyed_ask(weir_table *table, const weir_plan *plan, weir_key key, 
     }
     if (keyed_is_wide(table)) keyed_wide_ask(table, inside, key, &each, &decision, &events);
     else decision = ask_slots(table, inside, key, &each, &events);
-    if (!ask->peek) keyed_count(table, key, &decision, events);
+    if (!ask->peek && !(ask->uncounted && decision.verdict == WEIR_DENY)) keyed_count(table, key, &decision, events);
     return decision;
 }
 
@@ -105,6 +106,14 @@ weir_decision weir_table_reserve(weir_table *table, const weir_plan *plan, weir_
 {
     return keyed_ask(table, plan, key,
                      &(struct ask){.now_ns = keyed_now_ns(table), .wait_max_ns = delay_max_ns, .cost = cost});
+}
+
+weir_decision weir_table_reserve_each(weir_table *table, const weir_plan *plan, weir_key key, const uint64_t cost[],
+                                      uint64_t end[], uint64_t delay_max_ns)
+{
+    return keyed_ask(
+        table, plan, key,
+        &(struct ask){.now_ns = keyed_now_ns(table), .wait_max_ns = delay_max_ns, .each = cost, .end = end});
 }
 
 weir_decision weir_table_charge(weir_table *table, const weir_plan *plan, weir_key key, uint64_t cost)
@@ -156,86 +165,57 @@ uint64_t weir_table_full_ns(const weir_table *table, const weir_plan *plan, cons
 
 /* The limits of all calls; false if one of them never passes. */
 static bool collect(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, struct keyed_limit limits[],
-                    int first[], int *limit_count)
+                    int first[])
 {
     int never = -1;
-    *limit_count = 0;
+    first[0] = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t cost[WEIR_LIMITS_MAX];
         cost_alike(cost, WEIR_LIMITS_MAX, asks[i].cost);
-        first[i] = *limit_count;
         const int more =
-            limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, now_ns, cost, limits + *limit_count, &never);
+            limits_of(table, plan_inside_const(asks[i].plan), asks[i].key, now_ns, cost, limits + first[i], &never);
         if (more < 0) return false;
-        *limit_count += more;
+        first[i + 1] = first[i] + more;
     }
-    first[count] = *limit_count;
     return true;
 }
 
-/* *refusal: the decision about all together; its limit is an index into limits. */
-static bool take_all_slots(weir_table *table, const weir_ask *asks, size_t count, uint64_t now_ns, uint64_t end[],
-                           int first[], struct keyed_limit limits[], weir_decision *refusal, uint32_t *events)
+static bool take_all_slots(weir_table *table, weir_ask *asks, size_t count, weir_instant now,
+                           const struct keyed_lent *lent, uint32_t *events)
 {
-    int limit_count = 0;
-    if (!collect(table, asks, count, now_ns, limits, first, &limit_count)) return false;
-    const struct ask ask = {.now_ns = now_ns};
-    if (limit_count == 0) return true;
-    keyed_slots_ask(table, limits, limit_count, &ask, end, refusal, events);
-    return refusal->verdict == WEIR_ALLOW;
+    struct keyed_limit limits[KEYED_LIMITS_MAX];
+    int first[WEIR_ASKS_MAX + 1];
+    if (collect(table, asks, count, now.ns, limits, first))
+        return keyed_slots_take_all(table, limits, first, asks, count, now, lent, events);
+    for (size_t i = 0; i < count; i++) {
+        const struct ask ask = {.now_ns = now.ns, .cost = asks[i].cost, .peek = true};
+        asks[i].decision = keyed_ask(table, asks[i].plan, asks[i].key, &ask);
+    }
+    return false;
 }
 
-/* If each call alone would pass now, the same key is there twice, or permits were just given back.  The call that was
-   refused reports the refusal. */
-static void tell_refused(weir_ask *asks, size_t count, const int first[], const struct keyed_limit limits[],
-                         const weir_decision *refusal)
+/* By no guarantee. */
+static bool borrowed(const weir_ask asks[], size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (asks[i].decision.verdict != WEIR_ALLOW) return;
+    for (size_t i = 0; i + 1 < count; i++) {
+        const struct plan *plan = plan_inside_const(asks[i].plan);
+        if (plan->count != 0 && tenants_guaranteed(&plan->rule[0]) && !weir_borrowed(&asks[i].decision)) return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        if ((int)refusal->limit < first[i] || (int)refusal->limit >= first[i + 1]) continue;
-        asks[i].decision = *refusal;
-        asks[i].decision.limit = (uint32_t)limits[refusal->limit].index;
-    }
-}
-
-/* For a call that was taken with others: what is left now, and the end of its slot. */
-static void tell_taken(weir_table *table, weir_ask *ask, uint64_t now_ns, const struct keyed_limit limits[], int count,
-                       const uint64_t end[])
-{
-    const struct ask nothing = {.now_ns = now_ns, .peek = true};
-    ask->decision = keyed_ask(table, ask->plan, ask->key, &nothing);
-    ask->decision.verdict = WEIR_ALLOW;
-    ask->decision.retry_ns = ask->decision.delay_ns = 0;
-    ask->decision.start.ns = now_ns;
-    ask->decision.charged = ask->cost;
-    for (int i = 0; i < count; i++) {
-        if (limits[i].index == (int)ask->decision.limit) ask->decision.end = end[i];
-    }
+    return true;
 }
 
 bool weir_table_take_all(weir_table *table, weir_ask *asks, size_t count, weir_instant now)
 {
-    struct keyed_limit limits[KEYED_LIMITS_MAX];
-    uint64_t end[KEYED_LIMITS_MAX] = {0};
-    int first[WEIR_ASKS_MAX + 1];
     uint32_t events = 0;
-    bool taken = false;
-    for (size_t i = 0; i < count; i++) asks[i].decision = (weir_decision){.verdict = WEIR_NEVER, .start = now};
-    if (count > WEIR_ASKS_MAX) return false;
-    if (keyed_is_wide(table)) {
-        taken = keyed_wide_take_all(table, asks, count, now.ns, &events);
-    } else {
-        weir_decision refusal = {0};
-        taken = take_all_slots(table, asks, count, now.ns, end, first, limits, &refusal, &events);
-        for (size_t i = 0; i < count; i++) {
-            const struct ask ask = {.now_ns = now.ns, .cost = asks[i].cost, .peek = true};
-            if (taken) tell_taken(table, &asks[i], now.ns, limits + first[i], first[i + 1] - first[i], end);
-            else asks[i].decision = keyed_ask(table, asks[i].plan, asks[i].key, &ask);
-        }
-        if (!taken && refusal.verdict != 0) tell_refused(asks, count, first, limits, &refusal);
+    if (count > WEIR_ASKS_MAX) {
+        for (size_t i = 0; i < count; i++) asks[i].decision = (weir_decision){.verdict = WEIR_NEVER, .start = now};
+        return false;
     }
+    struct keyed_lent lent;
+    const bool weighed = keyed_lend(table, asks, count, now.ns, &lent);
+    const bool taken = keyed_is_wide(table) ? keyed_wide_take_all(table, asks, count, now.ns, &lent, &events)
+                                            : take_all_slots(table, asks, count, now, &lent, &events);
+    if (weighed && taken && borrowed(asks, count)) keyed_count_lent(table, asks, count, now.ns, &lent);
     /* Only the call that caused the refusal is counted as refused; the others were not really tried. */
     for (size_t i = 0; i < count; i++) {
         if (taken || asks[i].decision.verdict != WEIR_ALLOW)
@@ -253,13 +233,16 @@ void keyed_settle(weir_table *table, const weir_plan *plan, weir_key key, uint64
     if (decision->verdict != WEIR_ALLOW || decision->reserved & DECISION_SETTLED) return;
     if (keyed_is_wide(table)) {
         keyed_wide_settle(table, inside, key, now_ns, decision, cost, actual, end);
+        keyed_wake(table, inside, key);
     } else {
         struct keyed_limit limits[WEIR_LIMITS_MAX];
         uint64_t used[WEIR_LIMITS_MAX], ends[WEIR_LIMITS_MAX];
         int never = -1;
         weir_decision of_limits = *decision;
-        const int count = limits_of(table, inside, key, now_ns, cost, limits, &never);
+        const int all = limits_of(table, inside, key, now_ns, cost, limits, &never);
+        const int skip = (decision->reserved & DECISION_BORROWED) != 0, count = all - skip; /* the guaranteed one */
         for (int i = 0; i < count; i++) {
+            limits[i] = limits[i + skip];
             used[i] = actual[limits[i].index];
             if (end != NULL) ends[i] = end[limits[i].index];
             if (limits[i].index == (int)decision->limit) of_limits.limit = (uint32_t)i;
@@ -290,6 +273,7 @@ void keyed_forget(weir_table *table, const weir_plan *plan, weir_key key, uint64
     const struct plan *inside = plan_inside_const(plan);
     if (keyed_is_wide(table)) keyed_wide_forget(table, inside, key);
     else keyed_rules_forget(table, inside, key, now_ns);
+    keyed_wake(table, inside, key);
 }
 
 void weir_table_forget(weir_table *table, const weir_plan *plan, weir_key key)

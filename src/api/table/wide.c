@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/num.h"
 #include "core/stamps.h"
+#include "core/tenants.h"
 
 /* The values of a lock's word. */
 enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in this process, but another one does not release it */ };
@@ -230,6 +231,17 @@ void keyed_wide_settle(weir_table *table, const struct plan *plan, weir_key key,
         atom_add(&table->stuck, 1);
 }
 
+uint64_t keyed_wide_hold(weir_table *table, const struct plan *plan, weir_key key, uint64_t now_ns, uint64_t id,
+                         enum hold hold)
+{
+    struct rule copy[WEIR_LIMITS_MAX];
+    uint64_t count;
+    if (!wide_hold(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key), aligned(table, plan, copy),
+                   now_ns + table->offset_ns, id, hold, &count))
+        atom_add(&table->stuck, 1);
+    return count;
+}
+
 void keyed_wide_forget(weir_table *table, const struct plan *plan, weir_key key)
 {
     wide_forget(keyed_wide_of(table, plan), keyed_wide_hash(table, plan, key));
@@ -301,32 +313,118 @@ static uint64_t cost_of_key(const weir_ask *asks, size_t count, weir_key key)
     return cost;
 }
 
-static bool ask_each(weir_table *table, struct wide *home, weir_ask *asks, size_t count, uint64_t now_ns, bool peek,
-                     uint32_t *events)
+/* A call under all locks. */
+struct held_call {
+    weir_table *table;
+    struct wide *home;
+    weir_ask *asks;
+    size_t count;
+    uint64_t now_ns;
+    const struct keyed_lent *lent;
+    uint32_t *events;
+};
+
+/* The guaranteed limit of the last ask is a plain one: nothing is behind it. */
+static bool is_guaranteed(const struct held_call *call, size_t i)
 {
-    bool pass = true;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t each[WEIR_LIMITS_MAX];
-        const uint64_t cost = peek ? cost_of_key(asks, count, asks[i].key) : asks[i].cost;
-        cost_alike(each, WEIR_LIMITS_MAX, cost);
-        const struct ask ask = {.now_ns = now_ns, .each = each, .peek = peek};
-        ask_wide(table, home, plan_inside_const(asks[i].plan), asks[i].key, &ask, &asks[i].decision, events);
-        pass = pass && asks[i].decision.verdict == WEIR_ALLOW;
+    return i + 1 < call->count && tenants_guaranteed(&plan_inside_const(call->asks[i].plan)->rule[0]);
+}
+
+/* `how` but for the time and the costs. */
+static void ask_held(const struct held_call *call, size_t i, uint64_t cost, struct ask how)
+{
+    uint64_t each[WEIR_LIMITS_MAX];
+    weir_ask *ask = &call->asks[i];
+    cost_alike(each, WEIR_LIMITS_MAX, cost);
+    if (how.peek && i + 1 == call->count && call->lent->limit >= 0)
+        each[call->lent->limit] = add_saturating(each[call->lent->limit], call->lent->spare);
+    how.now_ns = call->now_ns;
+    how.each = each;
+    ask_wide(call->table, call->home, plan_inside_const(ask->plan), ask->key, &how, &ask->decision, call->events);
+}
+
+static uint64_t wait_in(const weir_decision *decision)
+{
+    return decision->verdict == WEIR_NEVER ? UINT64_MAX : decision_retry_ns(decision);
+}
+
+/* How long until one of its limits has room. */
+static uint64_t limit_wait(const struct held_call *call, size_t i, int limit, uint64_t cost)
+{
+    struct rule copy[WEIR_LIMITS_MAX];
+    weir_decision decision;
+    uint64_t each[1] = {cost};
+    const struct plan *plan = plan_inside_const(call->asks[i].plan);
+    const struct ask ask = {.now_ns = call->now_ns + call->table->offset_ns, .each = each, .peek = true};
+    if (!wide_peek_limit(call->home, keyed_wide_hash(call->table, plan, call->asks[i].key),
+                         aligned(call->table, plan, copy), limit, &ask, &decision))
+        return UINT64_MAX;
+    return wait_in(&decision);
+}
+
+/* Leaves in the ask's decision what its plain limits say. */
+static struct tenant look_held(const struct held_call *call, size_t i)
+{
+    const struct plan *plan = plan_inside_const(call->asks[i].plan);
+    const uint64_t cost = cost_of_key(call->asks, call->count, call->asks[i].key);
+    const int holder = decide_holder(plan_rules(plan));
+    struct tenant tenant = {0, UINT64_MAX, 0};
+    ask_held(call, i, cost,
+             (struct ask){.peek = true, .tenant = is_guaranteed(call, i) ? ASK_BORROWS : ASK_NOT_TENANT});
+    tenant.plain = wait_in(&call->asks[i].decision);
+    if (is_guaranteed(call, i)) tenant.guaranteed = limit_wait(call, i, 0, cost);
+    if (i != 0 && holder >= 0) tenant.held = limit_wait(call, i, holder, cost);
+    return tenant;
+}
+
+/* Of the ask whose guarantee will have room first, all its limits say why not yet; of those behind it, what cannot be
+   owed. */
+static void refuse_held(const struct held_call *call, const struct tenant tenants[], size_t by)
+{
+    if (by < call->count)
+        ask_held(call, by, cost_of_key(call->asks, call->count, call->asks[by].key), (struct ask){.peek = true});
+    for (size_t i = by + 1; i < call->count; i++) {
+        const uint64_t held = tenants[i].held;
+        weir_decision *decision = &call->asks[i].decision;
+        decision->verdict = held == 0 ? WEIR_ALLOW : held == UINT64_MAX ? WEIR_NEVER : WEIR_DENY;
+        decision->retry_ns = decision->verdict == WEIR_DENY ? held : 0;
+        decision->charged = decision->delay_ns = 0;
+        if (held != 0) decision->limit = (uint32_t)decide_holder(plan_rules(plan_inside_const(call->asks[i].plan)));
     }
-    return pass;
+}
+
+/* See core/tenants.h. */
+static bool ask_together(const struct held_call *call)
+{
+    struct tenant tenants[WEIR_ASKS_MAX];
+    uint64_t wait;
+    bool taken = true;
+    for (size_t i = 0; i < call->count; i++) tenants[i] = look_held(call, i);
+    const size_t by = tenants_choose(tenants, call->count, &wait);
+    if (wait != 0) {
+        refuse_held(call, tenants, by);
+        return false;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        weir_ask *ask = &call->asks[i];
+        const bool borrows = i < by && is_guaranteed(call, i), owes = i > by;
+        ask_held(call, i, ask->cost, (struct ask){.tenant = borrows ? ASK_BORROWS : owes ? ASK_OWES : ASK_NOT_TENANT});
+        taken = taken && ask->decision.verdict == WEIR_ALLOW;
+        if (borrows && ask->decision.verdict == WEIR_ALLOW) ask->decision.reserved |= DECISION_BORROWED;
+    }
+    return taken;
 }
 
 /* Under all locks, calls that pass together also pass one by one, except if a limit with a gap has the same key twice:
    then the first stays charged. */
 static bool take_held(weir_table *table, struct keyed_part *part, weir_ask *asks, size_t count, uint64_t now_ns,
-                      uint32_t *events)
+                      const struct keyed_lent *lent, uint32_t *events)
 {
     struct wide usual = table->wide, home = part != NULL ? part->wide : usual;
     usual.lock = home.lock = already_locked;
     usual.unlock = home.unlock = keep_locked;
     if (part != NULL) home.beside = &usual;
-    return ask_each(table, &home, asks, count, now_ns, true, events) &&
-           ask_each(table, &home, asks, count, now_ns, false, events);
+    return ask_together(&(struct held_call){table, &home, asks, count, now_ns, lent, events});
 }
 
 static bool all_stuck(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns)
@@ -338,7 +436,8 @@ static bool all_stuck(weir_table *table, weir_ask *asks, size_t count, uint64_t 
 
 /* Locks the table's stripes first, then those of its part, the plans and the scratch words last.  The plans of one call
    have the same part. */
-bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns, uint32_t *events)
+bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64_t now_ns,
+                         const struct keyed_lent *lent, uint32_t *events)
 {
     struct keyed_part *part = count != 0 ? keyed_part_of(table, plan_inside_const(asks[0].plan)) : NULL;
     struct wide *usual = &table->wide, *home = part != NULL ? &part->wide : usual;
@@ -352,7 +451,7 @@ bool keyed_wide_take_all(weir_table *table, weir_ask *asks, size_t count, uint64
     }
     const bool plans = keyed_lock(table, WIDE_PLANS);
     const bool paper = plans && keyed_lock(table, WIDE_PAPER);
-    pass = paper ? take_held(table, part, asks, count, now_ns, events) : all_stuck(table, asks, count, now_ns);
+    pass = paper ? take_held(table, part, asks, count, now_ns, lent, events) : all_stuck(table, asks, count, now_ns);
     if (paper) keyed_unlock(table, WIDE_PAPER);
     if (plans) keyed_unlock(table, WIDE_PLANS);
     unlock_all(home, in_part);

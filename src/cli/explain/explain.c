@@ -11,6 +11,7 @@
 #include "api/memory.h"
 #include "cli/common/arguments.h"
 #include "cli/common/json_file.h"
+#include "cli/explain/hold_plot.h"
 #include "cli/explain/plot.h"
 #include "cli/explain/rate_plot.h"
 #include "core/algorithm.h"
@@ -119,6 +120,16 @@ static void put_facts(struct json *json, const struct limit *limit, const struct
     json_end_array(json);
 }
 
+/* Of a concurrent limit. */
+static void put_slots(struct json *json, const struct limit *limit, const struct rule *rule)
+{
+    const struct facts facts = facts_of(limit, rule);
+    json_number(json, "at_once", limit->count.digits);
+    json_number(json, "lease_ns", limit->time_ns);
+    json_number(json, "largest", facts.largest);
+    json_number(json, "state_bytes", facts.state_bytes);
+}
+
 static void put_limit(struct json *json, const struct limit *limit, const struct rule *rule, uint64_t window_ns)
 {
     char text[TEXT_MAX];
@@ -129,8 +140,10 @@ static void put_limit(struct json *json, const struct limit *limit, const struct
     json_text(json, "algorithm", words_algorithm_name(limit->algorithm));
     json_text(json, "unit", limit->unit);
     put_phases(json, limit);
-    if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE)
+    if (limit->algorithm == ALGORITHM_CONCURRENT) put_slots(json, limit, rule);
+    else if (limit->algorithm != ALGORITHM_UNLIMITED && limit->algorithm != ALGORITHM_NONE)
         put_facts(json, limit, rule, window_ns);
+    if (limit_weight(limit) != 0) json_number(json, "weight", limit_weight(limit));
     json_end_object(json);
 }
 
@@ -216,7 +229,9 @@ static void print_words(const weir_plan *plan, uint64_t window_ns)
     explain_engine(plan, &writer);
     fputs(text, stdout);
     struct plot plot;
+    struct hold_plot hold;
     if (plan_has_profile(plan_inside_const(plan))) rate_plot_print(&plan_inside_const(plan)->limit[0], stdout);
+    else if (hold_plot_make(&hold, plan)) hold_plot_print(&hold, stdout);
     else if (plot_make(&plot, plan)) plot_print(&plot, stdout);
 }
 
@@ -226,12 +241,14 @@ static int write_picture(const weir_plan *plan, const char *path)
     char title[TEXT_MAX];
     weir_plan_text(plan, title, sizeof title);
     const bool rated = algorithm_of(&plan_inside_const(plan)->rule[0])->words != 0;
-    const bool profile = plan_has_profile(plan_inside_const(plan));
-    if (!profile && !plot_make(&plot, plan))
+    struct hold_plot hold;
+    const bool profile = plan_has_profile(plan_inside_const(plan)), holds = hold_plot_make(&hold, plan);
+    if (!profile && !holds && !plot_make(&plot, plan))
         return trouble("--svg %s: there is nothing to plot for %s%s", path, title, rated ? ", it is too large" : "");
     FILE *out = fopen(path, "w");
     if (out == NULL) return trouble("--svg %s: %s", path, strerror(errno));
     if (profile) rate_plot_svg(&plan_inside_const(plan)->limit[0], title, out);
+    else if (holds) hold_plot_svg(&hold, title, out);
     else plot_svg(&plot, title, out);
     const bool bad = ferror(out) != 0;
     if (fclose(out) != 0 || bad) return trouble("--svg %s: %s", path, strerror(errno));

@@ -21,8 +21,10 @@ static const char *text_of(const struct log_format *format, const struct log_ask
 static bool wrong(const struct log_asked *asked, const struct accesslog_problem *problem)
 {
     const char *option = asked->time_option;
+    if (problem->of_duration) return trouble("--duration %s: %s", asked->clocks.duration, problem->message) == 0;
     const bool in_variables = asked->format != NULL && strchr(asked->format, '$') != NULL && problem->column != 0;
-    if (problem->of_time && asked->time != NULL) trouble("%s %s: %s", option, asked->time, problem->message);
+    if (problem->of_time && asked->clocks.time != NULL)
+        trouble("%s %s: %s", option, asked->clocks.time, problem->message);
     else if (problem->of_time) trouble("--format: %s; name the time field with %s", problem->message, option);
     else if (in_variables) trouble("--format: column %zu: %s", problem->column, problem->message);
     else trouble("--format: %s", problem->message);
@@ -30,15 +32,16 @@ static bool wrong(const struct log_asked *asked, const struct accesslog_problem 
 }
 
 /* Objects need not all have the same fields, so the first one shows whether there is such a field. */
-static bool opens(struct accesslog *log, const char *text, const char *time, struct slice line,
+static bool opens(struct accesslog *log, const char *text, const struct accesslog_clocks *clocks, struct slice line,
                   struct accesslog_problem *problem)
 {
     struct accesslog_entry entry;
-    const bool usual = time != NULL && strcmp(time, "time") == 0;
-    const bool opened = accesslog_open_time(log, text, time, line, problem);
+    const struct accesslog_clocks known = {NULL, clocks->duration};
+    const bool usual = clocks->time != NULL && strcmp(clocks->time, "time") == 0;
+    const bool opened = accesslog_open_clocks(log, text, clocks, line, problem);
     if (!usual || (opened && log->kind != ACCESSLOG_JSON)) return opened;
     if (opened && accesslog_read(log, line, &entry, problem)) return true;
-    return accesslog_open_time(log, text, NULL, line, problem);
+    return accesslog_open_clocks(log, text, &known, line, problem);
 }
 
 bool format_open(struct log_format *format, const struct log_asked *asked, struct slice first_line)
@@ -52,7 +55,7 @@ bool format_open(struct log_format *format, const struct log_asked *asked, struc
     }
     if (first_line.size != 0) memcpy(format->first_line, first_line.bytes, first_line.size);
     const struct slice line = {format->first_line, first_line.size};
-    if (opens(&format->log, text_of(format, asked), asked->time, line, &problem)) return true;
+    if (opens(&format->log, text_of(format, asked), &asked->clocks, line, &problem)) return true;
     return wrong(asked, &problem);
 }
 

@@ -14,8 +14,9 @@ struct log_format {
 
 /* What the options say, and the name of the one that has the time. */
 struct log_asked {
-    const char *format, *time; /* NULL: not said */
-    const char *time_option;   /* "--time" */
+    const char *format; /* NULL: not said */
+    struct accesslog_clocks clocks;
+    const char *time_option; /* "--time" */
 };
 
 /* first_line, without its end, is copied.  False when it has said what is wrong; it is to be closed all the same. */

@@ -179,7 +179,7 @@ static enum at_found read_line(struct at *at, struct slice line, uint64_t now_ns
     if (line.size != 0 && line.bytes[line.size - 1] == '\r') line.size--;
     if (line.size == 0) return AT_PASSED;
     if (!at->opened) {
-        const struct log_asked asked = {at->format, at->time, "--at"};
+        const struct log_asked asked = {at->format, {at->time, NULL}, "--at"};
         if (!format_open(&at->log, &asked, line) || !want_fields(at)) return AT_REFUSED;
         at->opened = true;
     }

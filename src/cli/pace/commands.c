@@ -265,12 +265,12 @@ static enum input_state look_for_lines(struct pace *pace)
     return state;
 }
 
-/* --think: not before another line, once it is known that there is none. */
+/* --think: not before another line, and not any longer once another worker has taken the last one. */
 static void think(struct pace *pace, uint64_t ended_ns)
 {
     const uint64_t until_ns = add_saturating(ended_ns, pace->think_ns);
-    if (pace->think_ns == 0 || look_for_lines(pace) == INPUT_END) return;
-    while (!pace_stopped(pace) && host_now_ns() < until_ns) {
+    if (pace->think_ns == 0) return;
+    while (!pace_stopped(pace) && host_now_ns() < until_ns && look_for_lines(pace) != INPUT_END) {
         const uint32_t seen = host_event_seen(&pace->limiter->event);
         host_event_wait(&pace->limiter->event, seen, least(until_ns, host_now_ns() + PACE_LOOK_NS));
     }

@@ -371,6 +371,17 @@ static int choose_unit(struct pace *pace)
     return STATUS_DONE;
 }
 
+/* Nobody would release what a line holds. */
+static int check_slots(const struct pace *pace)
+{
+    const struct plan *plan = plan_inside_const(&pace->plan);
+    const int holder = decide_holder(plan_rules(plan));
+    if (holder < 0) return STATUS_DONE;
+    return trouble("pace: %s: a line holds no slot; for so many commands at once write -j %llu, for all processes "
+                   "together weir take '%s' KEY --wait forever -- COMMAND",
+                   pace->limit, (unsigned long long)plan->limit[holder].count.digits, pace->limit);
+}
+
 static bool is_unlimited(const struct plan *plan)
 {
     uint64_t permits, period_ns;
@@ -391,7 +402,7 @@ static int open_limiter(struct pace *pace)
     if (bad && pace->limit == pace->profile.text)
         return profile_file_trouble(&pace->profile, error.column, error.message);
     if (bad) return limit_trouble(pace->limit, &error);
-    if (choose_unit(pace) != STATUS_DONE) return STATUS_TROUBLE;
+    if (check_slots(pace) != STATUS_DONE || choose_unit(pace) != STATUS_DONE) return STATUS_TROUBLE;
     const struct plan *plan = plan_inside_const(&pace->plan);
     const bool hybrid = plan->count == 1 && plan->limit[0].algorithm == ALGORITHM_HYBRID;
     if (pace->drop && !hybrid) return trouble("pace: --drop needs one limit with a schedule (algorithm=hybrid)");

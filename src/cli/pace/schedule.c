@@ -161,7 +161,7 @@ weir_decision pace_take_wait(struct pace *pace, const struct at_stamp *stamp, ui
         const uint64_t now_ns = weir_now().ns;
         if (pace_stopped(pace)) return (weir_decision){.verdict = WEIR_STOPPED};
         if (now_ns >= stamp->due_ns) return allowed(pace, stamp, now_ns, cost);
-        limiter_sleep(limiter, seen, stamp->due_ns, pace->options.min_sleep_ns);
+        limiter_sleep(limiter, &limiter->event, seen, stamp->due_ns, pace->options.min_sleep_ns);
     }
 }
 

@@ -42,6 +42,16 @@ static void open_result(struct replay *replay)
         replay->options.timestamps != TIMESTAMPS_START && !accesslog_has_durations(&reader->format.log);
 }
 
+/* Requests may take so long all of a sudden, and that is when it matters in which order they came. */
+static uint64_t longest_lease(const struct replay *replay)
+{
+    uint64_t longest_ns = 0;
+    for (int i = 0; i < replay->options.limits; i++) {
+        longest_ns = most(longest_ns, candidate_lease_ns(&replay->candidate[i]));
+    }
+    return longest_ns;
+}
+
 /* The first request says what its stamps are worth. */
 static void begin(struct replay *replay, const struct block *block)
 {
@@ -53,6 +63,7 @@ static void begin(struct replay *replay, const struct block *block)
     if (block->has_duration && !block->starts && !replay->options.follow) {
         replay->order.from_ns = add_saturating(block->request[0].stamp_ns, LEARN_NS);
     }
+    if (!replay->options.follow) replay->order.window_ns = longest_lease(replay);
     for (int i = 0; i < replay->options.limits; i++) candidate_begin(&replay->candidate[i], replay->whole_seconds);
 }
 
@@ -61,7 +72,7 @@ static bool reach_client(struct replay *replay, uint32_t client)
     for (int i = 0; i < replay->options.limits; i++) {
         if (!candidate_reach(&replay->candidate[i], client + 1)) return false;
     }
-    return rows_reach(&replay->usage, client + 1);
+    return running_reach(replay, client + 1) && rows_reach(&replay->usage, client + 1);
 }
 
 static bool take_turns(struct replay *replay)
@@ -85,7 +96,8 @@ static bool take_request(struct replay *replay, const struct block *block, const
 {
     const char *key = block->keys + request->key;
     const uint32_t before = replay->clients.count;
-    struct order_entry entry = {request->time_ns, replay->requests_read++, request->cost, 0};
+    struct order_entry entry = {request->time_ns, add_saturating(request->time_ns, request->runs_ns),
+                                replay->requests_read++, request->cost, 0};
     if (!clients_find(&replay->clients, request->tag, key, request->key_size, &entry.client)) return false;
     if (replay->clients.count != before && !reach_client(replay, before)) return false;
     if (replay->each != NULL && !each_reach(replay, entry.line)) return false;
@@ -122,6 +134,7 @@ static bool take_block(struct replay *replay, const struct block *block)
     if (replay->requests_read == 0 && replay->reader.log_open) open_result(replay);
     if (replay->requests_read == 0 && block->count != 0) begin(replay, block);
     replay->bytes_read = block->bytes_read;
+    replay->requests_timed += block->timed;
     const bool taken = take_requests(replay, block) && !block->no_memory;
     tell(replay, block);
     if (!taken) no_memory(replay);

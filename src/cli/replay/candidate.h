@@ -8,7 +8,9 @@
 #include <weir/weir.h>
 
 #include "cli/common/rows.h"
+#include "cli/replay/log/clients.h"
 #include "cli/replay/states.h"
+#include "cli/replay/tenants/tenants.h"
 #include "core/rule.h"
 #include "share/histogram.h"
 
@@ -25,18 +27,32 @@ struct candidate {
     uint64_t wait_max_ns; /* leaky without nodelay lets wait */
     bool has_rate;
     struct rule rate; /* its clock */
+    int rate_limit;   /* and which of the limits it is */
+    int holder;       /* the limit of what runs at once; -1: none */
+    uint32_t costs;   /* a bit for each limit that is charged the cost of a request; the others are charged 1 */
     struct states states;
     struct rows rows;
     uint32_t clients;
-    bool spread, no_memory; /* once there was none nothing is decided */
+    struct tenants *tenants; /* borrowed: they decide, for the keys of these clients; NULL: each client has a state */
+    const struct clients *keys; /* borrowed */
+    bool shared;                /* all clients have one state */
+    bool spread, no_memory;     /* once there was none nothing is decided */
 
     uint64_t allowed, denied, delayed, denied_spread;
+    uint64_t outlasted; /* allowed, and still running when the lease was over */
     struct histogram delays_ns;
 };
 
 /* 0, or as weir_plan_parse.  spread: whether candidate_spread will be asked. */
 int candidate_open(struct candidate *candidate, const char *text, weir_error *error);
+/* The cost of a request is in this unit, and all else costs 1; NULL: it is charged to all limits.  Before the first
+   client.  False with *error filled: it does not say what this limit counts, or is not in its only unit. */
+bool candidate_unit(struct candidate *candidate, const char *unit, size_t size, const char *field, weir_error *error);
+
 void candidate_close(struct candidate *candidate);
+
+/* Of what runs at once; 0: it does not limit that. */
+uint64_t candidate_lease_ns(const struct candidate *candidate);
 
 /* Before the first client.  spread: candidate_spread will be asked. */
 void candidate_begin(struct candidate *candidate, bool spread);
@@ -54,12 +70,13 @@ struct candidate_verdict {
     bool allowed;
 };
 
-/* Times never go back.  no_memory says whether there was any. */
-struct candidate_verdict candidate_ask(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t cost);
+/* A request, which runs until end_ns.  Times never go back.  no_memory says whether there was any. */
+struct candidate_verdict candidate_ask(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t end_ns,
+                                       uint64_t cost);
 
 /* The same request at another time of its second, in a state of its own; only refusals are counted.  Times may go back
    within a second. */
-void candidate_spread(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t cost);
+void candidate_spread(struct candidate *candidate, uint32_t client, uint64_t now_ns, uint64_t end_ns, uint64_t cost);
 
 static inline const struct candidate_row *candidate_row(const struct candidate *candidate, uint32_t client)
 {

@@ -22,12 +22,21 @@ static void join_pairs(uint64_t count[REPLAY_STEPS])
     }
 }
 
+static void join_peaks(uint64_t most_in[REPLAY_STEPS])
+{
+    for (size_t i = 0; i < REPLAY_STEPS; i++) {
+        most_in[i] = i < REPLAY_STEPS / 2 ? most(most_in[2 * i], most_in[2 * i + 1]) : 0;
+    }
+}
+
 static void join_steps(struct replay_series *series, int limits)
 {
     join_pairs(series->offered);
+    join_peaks(series->running);
     for (int i = 0; i < limits; i++) {
         join_pairs(series->limit[i].denied);
         join_pairs(series->limit[i].delayed);
+        join_peaks(series->limit[i].running);
     }
     series->step_ns *= 2;
 }
@@ -114,9 +123,11 @@ static void decide_all(struct replay *replay, int limit)
         const struct order_entry *entry = &batch->entry[i];
         fetch(&candidate->rows, batch, i);
         fetch_state(candidate, batch, i);
-        const struct candidate_verdict verdict = candidate_ask(candidate, entry->client, entry->time_ns, entry->cost);
+        const struct candidate_verdict verdict =
+            candidate_ask(candidate, entry->client, entry->time_ns, entry->end_ns, entry->cost);
         const unsigned step = walk_to(&walk, entry->time_ns);
         series->limit[limit].denied[step] += !verdict.allowed;
+        if (!verdict.allowed) batch->refused[i] |= (uint16_t)(1 << limit);
         series->limit[limit].delayed[step] += verdict.delay_ns != 0;
         if (replay->each != NULL) each_verdict(replay, entry)[limit] = verdict;
     }
@@ -130,7 +141,8 @@ static void decide_spread(struct replay *replay, struct candidate *candidate)
         const uint64_t time_ns = began_ns + i * REPLAY_SECOND_NS / batch->count;
         fetch(&candidate->rows, batch, i);
         fetch_state(candidate, batch, i);
-        candidate_spread(candidate, batch->entry[i].client, time_ns, batch->entry[i].cost);
+        const uint64_t runs_ns = subtract_to_zero(batch->entry[i].end_ns, batch->entry[i].time_ns);
+        candidate_spread(candidate, batch->entry[i].client, time_ns, time_ns + runs_ns, batch->entry[i].cost);
     }
 }
 
@@ -161,6 +173,7 @@ bool replay_decide_rest(struct replay *replay)
         if (replay->whole_seconds) decide_spread(replay, &replay->candidate[limit]);
         decided = decided && !replay->candidate[limit].no_memory;
     }
+    if (!running_count(replay)) decided = false;
     if (replay->fleet.limits != 0 && !decide_fleet(replay)) {
         replay->status = trouble("replay: no memory to simulate so many nodes and clients");
     }
@@ -177,8 +190,10 @@ static bool make_room(struct batch *batch)
     if (batch->count < batch->size) return true;
     const size_t size = batch->size == 0 ? BATCH_SIZE_AT_FIRST : batch->size * 2;
     struct order_entry *larger = realloc(batch->entry, size * sizeof *larger);
-    if (larger == NULL) return false;
-    batch->entry = larger;
+    if (larger != NULL) batch->entry = larger;
+    uint16_t *refused = realloc(batch->refused, size * sizeof *refused);
+    if (refused != NULL) batch->refused = refused;
+    if (larger == NULL || refused == NULL) return false;
     batch->size = size;
     return true;
 }
@@ -198,6 +213,7 @@ bool replay_decide(struct replay *replay, const struct order_entry *entry)
     if (!belongs(replay, entry) && !replay_decide_rest(replay)) return false;
     if (replay->result.requests++ == 0) replay->result.first_ns = entry->time_ns;
     if (!make_room(&replay->batch)) return false;
+    replay->batch.refused[replay->batch.count] = 0;
     replay->batch.entry[replay->batch.count++] = *entry;
     rows_fetch(&replay->usage, entry->client);
     rows_fetch(&replay->candidate[0].rows, entry->client);

@@ -78,6 +78,12 @@ static void put_limit(struct json *json, const struct replay_result *result, int
     json_number(json, "delay_max_ns", limit->delay_max_ns);
     json_text(json, "note", limit->note);
     json_text(json, "unaffected_text", limit->unaffected_text);
+    if (result->counts_running) {
+        json_number(json, "running_client", limit->running_client);
+        json_number(json, "running_all", limit->running_all);
+        json_number(json, "outlasted", limit->outlasted);
+        json_text(json, "unaffected_slots_text", limit->unaffected_slots_text);
+    }
     put_top(json, limit);
     put_numbers(json, "denied_steps", series->limit[index].denied, series->count);
     put_numbers(json, "delayed_steps", series->limit[index].delayed, series->count);
@@ -105,7 +111,9 @@ static void put_result(struct json *json, const struct replay_result *result)
     json_object(json, "busiest");
     put_busiest(json, "second", &result->second);
     put_busiest(json, "minute", &result->minute);
+    if (result->counts_running) put_busiest(json, "running", &result->running);
     json_end_object(json);
+    if (result->counts_running) json_number(json, "running_all", result->running_all);
     json_object(json, "series");
     put_time(json, "first_s", result->series.first_ns);
     json_number(json, "step_ns", result->series.step_ns);

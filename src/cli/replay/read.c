@@ -41,10 +41,24 @@ static bool want(struct reader *reader, struct block *block, const char *option,
     return false;
 }
 
+int read_lacks_durations(const char *why)
+{
+    return trouble("replay: a limit of what runs at once needs to know how long each request took, and %s; log it, as "
+                   "nginx's $request_time or Apache's %%D, and name it with --format (%%D is microseconds: "
+                   "$request_time_us), or for json and csv with --duration FIELD:ms",
+                   why);
+}
+
+/* Not every object of JSON needs to have it. */
+static bool can_have_durations(const struct accesslog *log)
+{
+    return log->kind == ACCESSLOG_JSON || accesslog_has_durations(log);
+}
+
 static bool open_log(struct reader *reader, struct block *block, const struct source_line *line)
 {
     const struct replay_options *options = reader->options;
-    const struct log_asked asked = {options->format, options->time, "--time"};
+    const struct log_asked asked = {options->format, {options->time, options->duration}, "--time"};
     if (!format_open(&reader->format, &asked, (struct slice){line->bytes, line->size})) {
         block->status = STATUS_TROUBLE;
         return false;
@@ -53,6 +67,10 @@ static bool open_log(struct reader *reader, struct block *block, const struct so
         if (!want(reader, block, "key", reader->key.part[i].name, &reader->key.part[i].field)) return false;
     }
     if (options->cost != NULL && !want(reader, block, "cost", options->cost, &reader->cost_field)) return false;
+    if (reader->needs_durations && !can_have_durations(&reader->format.log)) {
+        block->status = read_lacks_durations("this log has no field for it");
+        return false;
+    }
     reader->log_open = true;
     return true;
 }
@@ -121,11 +139,13 @@ static bool add_request(struct reader *reader, struct block *block, const struct
     block->request[block->count++] = (struct request){.time_ns = subtract_to_zero(entry->time_ns, duration_ns),
                                                       .stamp_ns = entry->time_ns,
                                                       .duration_ns = duration_ns,
+                                                      .runs_ns = entry->duration_ns,
                                                       .cost = cost,
                                                       .key = (uint32_t)block->keys_used,
                                                       .key_size = (uint32_t)key.size,
                                                       .tag = clients_tag(&reader->secret, key.bytes, key.size)};
     block->keys_used += key.size;
+    block->timed += entry->has_duration;
     return true;
 }
 
@@ -179,7 +199,7 @@ bool read_is_last(const struct block *block)
 
 static void clear(struct block *block)
 {
-    block->count = block->keys_used = 0;
+    block->count = block->keys_used = block->timed = 0;
     block->malformed = 0;
     block->note[0] = '\0';
     block->status = block->incomplete = STATUS_DONE;

@@ -63,16 +63,32 @@ static bool read_or(const struct option_row *row, const char *value, void *into)
     return add_limit(into, value);
 }
 
+static bool read_tenant_limit(const struct option_row *row, const char *value, void *into)
+{
+    struct tenants_options *tenants = into;
+    if (tenants->count == TENANTS_MAX) trouble("--%s: at most %d tenants", row->name, TENANTS_MAX);
+    if (tenants->count == TENANTS_MAX) return false;
+    tenants->typed[tenants->count++] = value;
+    return true;
+}
+
 #define AT(field) .at = offsetof(struct replay_options, field)
 
 static const struct option_row option_rows[] = {
     {"or", 0, "LIMIT", "also try this limit, side by side", read_or, .at = 0},
+    {"tenant", 0, "FIELD", "FIELD names the tenant: LIMIT with their guarantees, and without", argument_text,
+     AT(tenant)},
+    {"tenant-limit", 0, "TEXT", "a tenant's: acme='200/s guaranteed; 500/s'; *=LIMIT is for all others",
+     read_tenant_limit, AT(tenants), .needs = "--tenant user"},
     {"key", 'k', "FIELD", "the client: FIELD[/BITS[/BITS]][,FIELD]..., or none for all (the address)", argument_text,
      AT(key)},
-    {"cost", 0, "FIELD", "read the cost of each request from FIELD (1)", argument_text, AT(cost)},
+    {"cost", 0, "FIELD", "read the cost of each request from FIELD (1); or of one unit: tokens=FIELD", cost_read,
+     .at = 0},
     {"format", 'f', "FORMAT", "combined, vhost_combined, common, json, csv, or nginx's (guessed)", argument_text,
      AT(format), .words = "combined vhost_combined common json csv"},
     {"time", 0, "FIELD", "read the time from FIELD (one named time, ts, msec or the like)", argument_text, AT(time)},
+    {"duration", 0, "FIELD", "read how long requests took from FIELD[:ns|us|ms|s] (one named request_time or the like)",
+     argument_text, AT(duration)},
     {"timestamps", 0, "WHICH", "whether timestamps are the start or the end of requests (end)", argument_word,
      AT(timestamps), .words = "start end"},
     {"unaffected", 0, "PCT", "report the smallest burst that refuses nothing to PCT % of clients (99.9)",
@@ -153,7 +169,7 @@ static bool set_operands(struct replay_options *options, int argc, char **argv)
     if (options->each && options->json) trouble("replay: --each and --json both write to standard output; choose one");
     if (options->each && options->json) return false;
     if (!fleet_options_fit(&options->fleet, options->each, options->follow)) return false;
-    if (!charge_options_fit(options)) return false;
+    if (!charge_options_fit(options) || !tenants_options_fit(options) || !cost_options_fit(options)) return false;
     for (int i = 0; i < options->logs; i++) {
         if (strcmp(options->log[i], "-") == 0 || access(options->log[i], R_OK) == 0) continue;
         trouble("%s: %s", options->log[i], strerror(errno));
@@ -223,56 +239,54 @@ static void note_burst(const struct candidate *candidate, struct replay_limit *o
     write_text(&writer, " algorithm=sliding-log'");
 }
 
+/* As many slots as the clients need, with the lease that was typed. */
+static void put_slots(const struct candidate *candidate, struct replay_limit *out)
+{
+    struct writer writer = {out->unaffected_slots_text, sizeof out->unaffected_slots_text, 0};
+    struct limit limit = plan_inside_const(&candidate->plan)->limit[candidate->holder];
+    limit.count = (struct decimal){.digits = out->unaffected_slots};
+    text_write(&writer, &limit);
+}
+
 static void tell_limit(const struct candidate *candidate, struct replay_limit *limit)
 {
     const struct plan *plan = plan_inside_const(&candidate->plan);
     struct writer writer = {limit->unaffected_text, sizeof limit->unaffected_text, 0};
     limit->text = candidate->text;
+    if (candidate->keys != NULL) { /* with tenants, or without */
+        snprintf(limit->canonical, sizeof limit->canonical, "%s", limit->text);
+        return;
+    }
     weir_plan_text(&candidate->plan, limit->canonical, sizeof limit->canonical);
     note_burst(candidate, limit);
-    if (limit->unaffected_burst != 0) put_rate(&writer, &plan->limit[0], limit->unaffected_burst);
-}
-
-/* A cost is the same for all limits.  Said once where limits in bytes are compared with limits in requests. */
-static void hint_at_cost(const struct replay *replay)
-{
-    const struct limit *requests = NULL, *other = NULL;
-    for (int i = 0; i < replay->options.limits; i++) {
-        const struct plan *plan = plan_inside_const(&replay->candidate[i].plan);
-        for (uint64_t k = 0; k < plan->count; k++) {
-            const struct limit *limit = &plan->limit[k];
-            if (limit->period_ns == 0) continue;
-            if (strcmp(limit->unit, "requests") == 0) requests = limit;
-            else other = limit;
-        }
-    }
-    if (other == NULL) return;
-    if (replay->options.cost == NULL) {
-        trouble("replay: a limit counts %s, but each request costs 1; name the field that has them, for example "
-                "--cost body_bytes_sent",
-                other->unit);
-    } else if (requests != NULL) {
-        trouble("replay: some limits count requests and some %s, but --cost is charged to all of them; "
-                "replay those that count requests without it",
-                other->unit);
-    }
+    if (limit->unaffected_burst != 0) put_rate(&writer, &plan->limit[candidate->rate_limit], limit->unaffected_burst);
+    if (limit->unaffected_slots != 0) put_slots(candidate, limit);
 }
 
 static bool open_limits(struct replay *replay)
 {
     const struct replay_options *options = &replay->options;
     replay->candidate = calloc((size_t)options->limits, sizeof *replay->candidate);
-    if (replay->candidate == NULL) replay->status = trouble("replay: no memory");
+    if (replay->candidate == NULL) {
+        replay->status = trouble("replay: no memory");
+        return false;
+    }
     for (int i = 0; i < options->limits && replay->status == STATUS_DONE; i++) {
         weir_error error;
-        if (candidate_open(&replay->candidate[i], options->limit[i], &error) == 0) continue;
+        const bool opened = candidate_open(&replay->candidate[i], options->limit[i], &error) == 0;
+        if (opened && options->cost == NULL) continue;
+        if (opened &&
+            candidate_unit(&replay->candidate[i], options->cost_unit, options->cost_unit_size, options->cost, &error))
+            continue;
         replay->status = limit_trouble(options->limit[i], &error);
         if (access(options->limit[i], F_OK) != 0) continue;
         trouble("%s is a file; the limit comes first, for example weir replay '10/s burst=20' %s", options->limit[i],
                 options->limit[i]);
     }
-    if (replay->status == STATUS_DONE) hint_at_cost(replay);
-    return replay->status == STATUS_DONE;
+    if (replay->status != STATUS_DONE) return false;
+    for (int i = 0; i < options->limits; i++) replay->reader.needs_durations |= replay->candidate[i].holder >= 0;
+    cost_hint(replay);
+    return true;
 }
 
 /* ---- opening ---- */
@@ -325,7 +339,8 @@ static bool open_parts(struct replay *replay)
     rows_open(&replay->usage, sizeof(struct usage));
     const bool opened =
         source_open(&replay->reader.source, options->log, options->logs, options->follow, open_signals()) &&
-        clients_open(&replay->clients) && ((!options->each && !tells_refusals(options)) || each_open(replay));
+        clients_open(&replay->clients) && (!replay->reader.needs_durations || running_open(replay)) &&
+        ((!options->each && !tells_refusals(options)) || each_open(replay));
     if (!opened) replay->status = trouble("replay: no memory");
     return opened;
 }
@@ -350,6 +365,12 @@ static bool begin_charge(struct replay *replay)
     const struct replay_options *options = &replay->options;
     const char *limit = options->charge_limit != NULL ? options->charge_limit : options->limit[0];
     if (options->charge == NULL) return true;
+    if (replay->running != NULL) {
+        replay->status = trouble("replay: --charge: \"%s\" limits what runs at once, and by its line in the log a "
+                                 "request is over; charge a rate",
+                                 options->limit[0]);
+        return false;
+    }
     const struct charge_options charge = {options->charge, limit, options->password_file};
     replay->status = charge_open(&replay->reader.charge, &charge, say_of_charge, replay);
     replay->result.charge.limit = limit;
@@ -374,12 +395,15 @@ static void close_parts(struct replay *replay)
         candidate_close(&replay->candidate[i]);
     }
     each_close(replay);
+    running_close(replay);
+    tenants_end(replay);
     rows_close(&replay->usage);
     clients_close(&replay->clients);
     order_close(&replay->order);
     key_close(&replay->reader.key);
     source_close(&replay->reader.source);
     free(replay->batch.entry);
+    free(replay->batch.refused);
     free(replay->candidate);
     format_close(&replay->reader.format);
     free(replay->names);
@@ -433,6 +457,27 @@ static void hint_at_key(const struct replay *replay)
     }
 }
 
+static bool lacks_durations(const struct replay *replay)
+{
+    return replay->running != NULL && replay->requests_timed == 0 && replay->result.requests != 0;
+}
+
+/* A request that ended within a second would seem to run at once with all others that did. */
+static void hint_at_running(const struct replay *replay)
+{
+    const struct replay_result *result = &replay->result;
+    if (replay->running == NULL) return;
+    if (result->whole_seconds) {
+        trouble(
+            "replay: timestamps are whole seconds, so all that ended in a second seem to have run at once: what ran "
+            "at once is overestimated; log milliseconds, as nginx's $msec");
+    }
+    if (result->untimed != 0) {
+        trouble("replay: %llu of %llu requests have no duration, and are taken as if they had ended at once",
+                (unsigned long long)result->untimed, (unsigned long long)replay->requests_read);
+    }
+}
+
 /* What was guessed by the first line, or said. */
 static int unreadable(const struct replay *replay)
 {
@@ -463,7 +508,9 @@ static int report(struct replay *replay)
     if (!replay_conclude(replay)) return trouble("replay: no memory");
     for (int i = 0; i < result->limits; i++) tell_limit(&replay->candidate[i], &result->limit[i]);
     if (result->requests == 0 && result->malformed != 0) return unreadable(replay);
+    if (lacks_durations(replay)) return read_lacks_durations("no line of this log says it");
     hint_at_key(replay);
+    hint_at_running(replay);
     if (replay->fleet.limits != 0 && !fleet_finish(&replay->fleet)) return trouble("replay: no memory");
     if (replay->fleet.limits != 0) result->fleet = &replay->fleet;
     if (options->json && !options->quiet) report_json(result);
@@ -480,7 +527,8 @@ static int run(int argc, char **argv)
     int status = read_arguments(&replay->options, argc, argv);
     const bool begins = status == ARGUMENTS_END;
     replay->reader.source.fd = replay->reader.source.stop_fd = replay->reader.source.change_fd = -1;
-    if (begins && open_limits(replay) && open_parts(replay) && begin_fleet(replay) && begin_charge(replay)) {
+    if (begins && open_limits(replay) && open_parts(replay) && begin_fleet(replay) && tenants_begin(replay) &&
+        begin_charge(replay)) {
         progress_open(replay);
         if (tells_refusals(&replay->options)) print_limits(replay);
         replay_read(replay);

@@ -12,6 +12,8 @@
 
 #include <weir/weir.h>
 
+#include "cli/replay/tenants/tenants.h"
+
 enum { REPLAY_LIMITS_MAX = 16, REPLAY_STEPS = 480, REPLAY_TOP = 20 };
 
 /* Counts per step of time.  The steps double when the log outgrows them, so that there are at most REPLAY_STEPS. */
@@ -19,8 +21,10 @@ struct replay_series {
     uint64_t first_ns, step_ns; /* unix time */
     unsigned count;
     uint64_t offered[REPLAY_STEPS];
+    uint64_t running[REPLAY_STEPS]; /* most at once in a step, had nothing been refused; where that is counted */
     struct {
         uint64_t denied[REPLAY_STEPS], delayed[REPLAY_STEPS]; /* allowed = offered - denied */
+        uint64_t running[REPLAY_STEPS];
     } limit[REPLAY_LIMITS_MAX];
 };
 
@@ -36,12 +40,17 @@ struct replay_limit {
     char canonical[1024];              /* nothing implied */
     char note[256];                    /* what its burst lets pass in a period, and what never does; or nothing */
     char unaffected_text[128];         /* "10/s burst=34" with the unaffected_burst; nothing: no rate */
+    char unaffected_slots_text[128];   /* "34 concurrent lease=30s" with the unaffected_slots; nothing: not counted */
     uint64_t allowed, denied, delayed; /* requests; delayed ones are allowed, too */
     uint64_t denied_spread; /* the same with the requests of a second spread over it, where that is unknown */
     uint64_t clients_denied, clients_delayed;
     uint64_t delay_p99_ns, delay_max_ns;
     uint64_t
         unaffected_burst; /* the burst at this rate that refuses nothing to --unaffected of the clients; 0: no rate */
+    uint64_t
+        unaffected_slots; /* so many at once at a time refuse nothing to --unaffected of the clients; 0: no slots */
+    uint64_t outlasted;   /* allowed requests that ran longer than their lease */
+    uint64_t running_client, running_all; /* most at once of what it allowed and did not delay: of a client, of all */
     unsigned top_count;
     struct replay_client top[REPLAY_TOP];
 };
@@ -71,10 +80,15 @@ struct replay_result {
     double unaffected;          /* per cent */
     const char *key_name;       /* "remote_addr", or of several "remote_addr,host", or NULL: all together */
     struct replay_busiest second, minute;
+    bool counts_running;           /* a limit counts what runs at once: the rest of this */
+    struct replay_busiest running; /* of a client, had nothing been refused */
+    uint64_t running_all, longest_ns;
+    uint64_t untimed; /* requests without a duration, as if they had taken none */
     int limits;
     struct replay_limit limit[REPLAY_LIMITS_MAX];
     struct replay_series series;
     const struct fleet *fleet; /* NULL: nobody asked */
+    struct tenants_result tenants;
     struct replay_charged charge;
 };
 

@@ -312,10 +312,11 @@ static void print_table(const struct replay_result *result, int width)
 
 static void print_busiest(const struct replay_result *result)
 {
-    const struct replay_busiest *rows[] = {&result->second, &result->minute};
-    static const char *const names[] = {"in a second", "in a minute"};
+    const struct replay_busiest *rows[] = {&result->second, &result->minute, &result->running};
+    static const char *const names[] = {"in a second", "in a minute", "at once"};
+    const int rows_shown = result->counts_running ? 3 : 2;
     printf("\n  %-13s%9s%9s%9s\n", result->key_name != NULL ? "a client sent" : "all sent", "p50", "p99", "most");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < rows_shown; i++) {
         struct cell p50, p99, max, key;
         struct writer writer = cell_of(&p50);
         write_grouped(&writer, rows[i]->p50);
@@ -330,6 +331,36 @@ static void print_busiest(const struct replay_result *result)
     }
 }
 
+static void put_most(struct writer *writer, const struct replay_result *result, uint64_t client, uint64_t all)
+{
+    if (result->key_name != NULL) write_grouped(writer, client);
+    if (result->key_name != NULL) write_text(writer, " of a client, ");
+    write_grouped(writer, all);
+    if (result->key_name != NULL) write_text(writer, " of all");
+}
+
+/* How much of it runs at once, and what kept its slot for too short a time. */
+static void print_running(const struct replay_result *result)
+{
+    struct cell text;
+    struct writer writer = cell_of(&text);
+    if (!result->counts_running) return;
+    put_most(&writer, result, result->running.max, result->running_all);
+    write_text(&writer, "; the longest ran ");
+    write_about(&writer, result->longest_ns);
+    printf("\n  most at once, had nothing been refused: %s\n", text.text);
+    for (int i = 0; i < result->limits; i++) {
+        const struct replay_limit *limit = &result->limit[i];
+        writer = cell_of(&text);
+        put_most(&writer, result, limit->running_client, limit->running_all);
+        if (limit->delayed == 0) printf("  most at once with %s: %s\n", limit->text, text.text);
+        if (limit->outlasted == 0) continue;
+        writer = cell_of(&text);
+        put_count(&writer, limit->outlasted, "request");
+        printf("    %s ran longer than the lease: renew it, or choose a longer one\n", text.text);
+    }
+}
+
 /* Limits of one rate have one such burst. */
 static bool unaffected_as_before(const struct replay_result *result, int index)
 {
@@ -339,15 +370,28 @@ static bool unaffected_as_before(const struct replay_result *result, int index)
     return false;
 }
 
+static bool slots_as_before(const struct replay_result *result, int index)
+{
+    for (int i = 0; i < index; i++) {
+        if (strcmp(result->limit[i].unaffected_slots_text, result->limit[index].unaffected_slots_text) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void print_unaffected(const struct replay_result *result, int width)
 {
     bool any = false;
     for (int i = 0; i < result->limits; i++) {
         const struct replay_limit *limit = &result->limit[i];
-        if (limit->unaffected_text[0] == '\0' || unaffected_as_before(result, i)) continue;
-        if (!any) putchar('\n');
-        any = true;
-        printf("  to leave %.6g %% of clients unaffected: %s\n", result->unaffected, limit->unaffected_text);
+        const char *texts[] = {limit->unaffected_slots_text, limit->unaffected_text};
+        for (int k = 0; k < 2; k++) {
+            if (texts[k][0] == '\0' || (k == 1 ? unaffected_as_before(result, i) : slots_as_before(result, i)))
+                continue;
+            if (!any) putchar('\n');
+            any = true;
+            printf("  to leave %.6g %% of clients unaffected: %s\n", result->unaffected, texts[k]);
+        }
     }
     for (int i = 0; i < result->limits; i++) {
         const char *note = result->limit[i].note, *rest = strstr(note, "; ");
@@ -500,7 +544,9 @@ void report_text(const struct replay_result *result, bool quiet)
     if (result->requests == 0) return;
     print_table(result, width);
     print_busiest(result);
+    print_running(result);
     print_unaffected(result, width);
     print_when(result, width);
     if (result->fleet != NULL) print_fleet(result, width);
+    if (result->tenants.parent != NULL) tenants_text(&result->tenants);
 }

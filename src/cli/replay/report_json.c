@@ -35,6 +35,14 @@ static void put_limit(struct json *json, const struct replay_result *result, con
     json_number(json, "delay_p99_ns", limit->delay_p99_ns);
     json_number(json, "delay_max_ns", limit->delay_max_ns);
     if (limit->unaffected_burst != 0) json_number(json, "unaffected_burst", limit->unaffected_burst);
+    if (result->counts_running && limit->delayed == 0) {
+        json_number(json, "running_client", limit->running_client);
+        json_number(json, "running_all", limit->running_all);
+    }
+    if (limit->unaffected_slots != 0) {
+        json_number(json, "unaffected_slots", limit->unaffected_slots);
+        json_number(json, "outlasted", limit->outlasted);
+    }
     put_top(json, limit);
 }
 
@@ -62,11 +70,13 @@ static void put_series(struct json *json, const struct replay_result *result)
     json_number(json, "first_ns", series->first_ns);
     json_number(json, "step_ns", series->step_ns);
     put_counts(json, "offered", series->offered, series->count);
+    if (result->counts_running) put_counts(json, "running", series->running, series->count);
     json_array(json, "limits");
     for (int i = 0; i < result->limits; i++) {
         json_object(json, NULL);
         put_counts(json, "denied", series->limit[i].denied, series->count);
         put_counts(json, "delayed", series->limit[i].delayed, series->count);
+        if (result->counts_running) put_counts(json, "running", series->limit[i].running, series->count);
         json_end_object(json);
     }
     json_end_array(json);
@@ -108,9 +118,16 @@ void report_json(const struct replay_result *result)
     }
     json_end_array(json);
     if (result->fleet != NULL) fleet_json(result->fleet, json);
+    if (result->tenants.parent != NULL) tenants_json(&result->tenants, json);
     if (result->charge.limit != NULL) put_charged(json, &result->charge);
     put_busiest(json, "busiest_second", &result->second);
     put_busiest(json, "busiest_minute", &result->minute);
+    if (result->counts_running) {
+        put_busiest(json, "running", &result->running);
+        json_number(json, "running_all", result->running_all);
+        json_number(json, "longest_ns", result->longest_ns);
+        json_number(json, "untimed", result->untimed);
+    }
     if (result->series.count != 0) put_series(json, result);
     json_file_end(&out);
     json_file_flush(&out);

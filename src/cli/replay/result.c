@@ -10,7 +10,7 @@
 #include "cli/replay/work.h"
 #include "core/num.h"
 
-enum { NAMES_MAX = REPLAY_LIMITS_MAX * REPLAY_TOP + 2, NAME_MAX_SIZE = 1 << 10 };
+enum { NAMES_MAX = REPLAY_LIMITS_MAX * REPLAY_TOP + TENANTS_SHOWN_MAX + 3, NAME_MAX_SIZE = 1 << 10 };
 
 /* The value that so many are below, had they been sorted: a byte at a time from the highest, of those that have the
    bytes so far.  Whatever the values are it takes nine readings of them. */
@@ -54,13 +54,19 @@ static const char *keep_name(struct replay *replay, size_t *used, uint32_t clien
 
 /* ---- busiest ---- */
 
-static void busiest(struct replay *replay, uint64_t *value, size_t *used, bool minute, struct replay_busiest *out)
+static void fill_used(const struct replay *replay, uint64_t *value, bool minute)
+{
+    for (uint32_t i = 0; i < replay->clients.count; i++) {
+        const struct usage *usage = rows_at(&replay->usage, i);
+        value[i] = minute ? usage->minute_max : usage->second_max;
+    }
+}
+
+static void busiest(struct replay *replay, const uint64_t *value, size_t *used, struct replay_busiest *out)
 {
     uint32_t worst = 0;
     const uint32_t count = replay->clients.count;
     for (uint32_t i = 0; i < count; i++) {
-        const struct usage *usage = rows_at(&replay->usage, i);
-        value[i] = minute ? usage->minute_max : usage->second_max;
         if (value[i] > value[worst]) worst = i;
     }
     out->max_key = keep_name(replay, used, worst, &out->max_key_size);
@@ -122,6 +128,34 @@ static void conclude_limit(struct replay *replay, int index, uint64_t *value, si
         most(candidate_burst(candidate, share_of(value, replay->clients.count, replay->result.unaffected)), 1);
 }
 
+/* So many slots are needed that this share of the clients is refused nothing. */
+static void conclude_running(struct replay *replay, uint64_t *value, size_t *used)
+{
+    struct replay_result *result = &replay->result;
+    if (replay->running == NULL) return;
+    running_conclude(replay, value);
+    busiest(replay, value, used, &result->running);
+    result->untimed = replay->requests_read - replay->requests_timed;
+    for (int i = 0; i < replay->options.limits; i++) {
+        const struct candidate *candidate = &replay->candidate[i];
+        if (candidate->holder < 0) continue;
+        struct replay_limit *limit = &result->limit[i];
+        limit->unaffected_slots = most(share_of(value, replay->clients.count, result->unaffected), 1);
+        limit->outlasted = candidate->outlasted;
+    }
+}
+
+static void conclude_tenants(struct replay *replay, size_t *used)
+{
+    uint32_t ids[TENANTS_SHOWN_MAX] = {0};
+    struct tenants_result *tenants = &replay->result.tenants;
+    if (replay->tenants == NULL) return;
+    tenants_conclude(replay, ids);
+    for (unsigned i = 0; i < tenants->shown_count; i++) {
+        tenants->shown[i].key = keep_name(replay, used, ids[i], &tenants->shown[i].key_size);
+    }
+}
+
 bool replay_conclude(struct replay *replay)
 {
     struct replay_result *result = &replay->result;
@@ -134,9 +168,13 @@ bool replay_conclude(struct replay *replay)
     uint64_t *value = malloc(count * sizeof *value);
     replay->names = malloc((size_t)NAMES_MAX * NAME_MAX_SIZE);
     if (value != NULL && replay->names != NULL) {
-        busiest(replay, value, &used, false, &result->second);
-        busiest(replay, value, &used, true, &result->minute);
+        fill_used(replay, value, false);
+        busiest(replay, value, &used, &result->second);
+        fill_used(replay, value, true);
+        busiest(replay, value, &used, &result->minute);
+        conclude_running(replay, value, &used);
         for (int i = 0; i < replay->options.limits; i++) conclude_limit(replay, i, value, &used);
+        conclude_tenants(replay, &used);
     }
     const bool enough = value != NULL && replay->names != NULL;
     free(value);

@@ -125,11 +125,12 @@ static bool fits(const struct rule *rule, const uint64_t *log, uint64_t places, 
     return places == capacity || entries_of(rule, cost) <= places - log[STAMPS_AT];
 }
 
-static bool all_fit(const struct states *states, const uint64_t *block, const struct layout *layout, uint64_t cost)
+static bool all_fit(const struct states *states, const uint64_t *block, const struct layout *layout,
+                    const uint64_t *cost)
 {
     const uint64_t *part = block + states->logs;
     for (int i = 0; i < limits_of(states); i++) {
-        if (is_log(states, i) && !fits(rule_of(states, i), part, layout->places[i], cost)) return false;
+        if (is_log(states, i) && !fits(rule_of(states, i), part, layout->places[i], cost[i])) return false;
         part += layout->words[i];
     }
     return true;
@@ -170,7 +171,7 @@ static struct layout plan_places(const struct states *states, const uint64_t *bl
         const uint64_t capacity = is_log(states, i) ? stamps_capacity(rule) : 0;
         if (capacity != 0 && before->places[i] == capacity) layout.places[i] = capacity;
         else if (capacity != 0) {
-            const uint64_t needed = counting(rule, part, question->settled_ns) + entries_of(rule, question->cost);
+            const uint64_t needed = counting(rule, part, question->settled_ns) + entries_of(rule, question->cost[i]);
             layout.places[i] = places_for(states, i, most(needed + needed / 2, 1));
         }
         if (block != NULL) part += before->words[i];
@@ -224,7 +225,7 @@ static bool reach(const struct states *states, uint64_t *client, const struct st
     struct layout before = {.places = {0}};
     layout->direct = true;
     if (block != NULL && limits_of(states) == 1) {
-        if (fits(rule_of(states, 0), block + 1, *block, question->cost)) return true;
+        if (fits(rule_of(states, 0), block + 1, *block, question->cost[0])) return true;
         before = layout_of(states, block);
     } else if (block != NULL) {
         before = *layout = layout_of(states, block);
@@ -257,19 +258,30 @@ static void copy_parts(const struct states *states, const struct layout *layout,
 bool states_decide(const struct states *states, uint64_t *client, const struct states_question *question,
                    weir_decision *decision)
 {
-    const weir_instant now = {question->now_ns};
+    const struct question asked = {
+        .now_ns = question->now_ns, .wait_max_ns = question->wait_max_ns, .cost = question->cost};
+    const struct rules rules = plan_rules(plan_inside_const(states->plan));
     struct layout layout;
     if (states->logs == 0) {
-        *decision = weir_decide_within(states->plan, client, now, question->cost, question->wait_max_ns);
+        decide(rules, client, &asked, NULL, decision);
         return true;
     }
     if (!reach(states, client, question, &layout)) return false;
     uint64_t *parts = states_block(client) + states->logs;
     if (!layout.direct) copy_parts(states, &layout, parts, false);
     uint64_t *state = layout.direct ? parts : states->whole;
-    *decision = weir_decide_within(states->plan, state, now, question->cost, question->wait_max_ns);
+    decide(rules, state, &asked, NULL, decision);
     if (!layout.direct) copy_parts(states, &layout, parts, true);
     return true;
+}
+
+uint64_t *states_part(const struct states *states, uint64_t *client, int limit)
+{
+    uint64_t *part = states->logs == 0 ? client : states_block(client) + states->logs;
+    if (states->logs == 0) return part + decide_words_before(plan_rules(plan_inside_const(states->plan)), limit);
+    const struct layout layout = layout_of(states, states_block(client));
+    for (int i = 0; i < limit; i++) part += layout.words[i];
+    return part;
 }
 
 /* ---- opening and closing ---- */

@@ -21,17 +21,21 @@ struct states {
 
 struct states_question {
     uint64_t now_ns, settled_ns; /* nothing of this client is asked for before settled_ns from now on */
-    uint64_t cost, wait_max_ns;
+    const uint64_t *cost;        /* of each limit */
+    uint64_t wait_max_ns;
 };
 
 /* False: no memory. */
 bool states_open(struct states *states, const weir_plan *plan);
 void states_close(struct states *states);
 
-/* The same answer as weir_decide_within on a whole state.  client: its words.  False: no memory, and nothing is
+/* The same answer as decide() on a whole state.  client: its words.  False: no memory, and nothing is
    changed. */
 bool states_decide(const struct states *states, uint64_t *client, const struct states_question *question,
                    weir_decision *decision);
+
+/* The words of one limit of a client that was asked for. */
+uint64_t *states_part(const struct states *states, uint64_t *client, int limit);
 
 /* Gives a client's memory back. */
 void states_forget(const struct states *states, uint64_t *client);

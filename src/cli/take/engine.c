@@ -48,27 +48,51 @@ void take_engine_ask(struct take *take, bool peek)
     weir_engine_ask ask = {.verb = peek ? WEIR_ASK_PEEK : WEIR_ASK_TAKE,
                            .limit = engine->limit,
                            .key = take->key,
-                           .cost = &take->cost,
-                           .costs = 1};
+                           .cost = take->each,
+                           .costs = (unsigned)weir_plan_limits(&take->plan)};
     weir_engine_batch(engine->engine, &ask, 1);
     take->decision = ask.decision;
     take->lost = ask.from == WEIR_FROM_AWAY;
     if (!take->lost) return;
     take->decision = (weir_decision){0};
-    trouble("nothing was taken: %s", engine->why[0] != '\0' ? engine->why : "the engine does not answer");
+    trouble("nothing was taken: %s", take_engine_why(take));
+}
+
+const char *take_engine_why(const struct take *take)
+{
+    return take->engine->why[0] != '\0' ? take->engine->why : "the engine does not answer";
 }
 
 void take_engine_give_back(struct take *take)
 {
-    weir_engine_settle(take->engine->engine, take->engine->limit, take->key, &take->decision, 0);
+    static const uint64_t nothing[WEIR_LIMITS_MAX];
+    weir_engine_ask ask = {.verb = WEIR_ASK_SETTLE,
+                           .limit = take->engine->limit,
+                           .key = take->key,
+                           .cost = take->each,
+                           .costs = (unsigned)weir_plan_limits(&take->plan),
+                           .actual = nothing,
+                           .taken = take->decision.end};
+    weir_engine_batch(take->engine->engine, &ask, 1);
 }
 
 bool take_engine_forget(struct take *take)
 {
     struct take_engine *engine = take->engine;
     if (weir_engine_forget(engine->engine, engine->limit, take->key)) return true;
-    trouble("nothing was forgotten: %s", engine->why[0] != '\0' ? engine->why : "the engine does not answer");
+    trouble("nothing was forgotten: %s", take_engine_why(take));
     return false;
+}
+
+enum held take_engine_hold(struct take *take, uint64_t id, enum hold hold)
+{
+    weir_engine_ask ask = {.verb = hold == HOLD_RENEW ? WEIR_ASK_RENEW : WEIR_ASK_RELEASE,
+                           .limit = take->engine->limit,
+                           .key = take->key,
+                           .taken = id};
+    weir_engine_batch(take->engine->engine, &ask, 1);
+    if (ask.from == WEIR_FROM_AWAY) return HELD_UNKNOWN;
+    return ask.decision.verdict == WEIR_ALLOW ? HELD : HELD_NO_MORE;
 }
 
 void take_engine_close(struct take *take)

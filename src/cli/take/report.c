@@ -3,6 +3,7 @@
 
    A key is shown harmless, whatever bytes it has; times are rounded up, so that a caller that comes back then is not
    early. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/common/json_file.h"
@@ -53,26 +54,62 @@ static void write_who(struct writer *writer, const struct take *take, const char
     write_text(writer, verb);
 }
 
+/* Under the limit that the decision names. */
+static uint64_t cost_of(const struct take *take)
+{
+    return take->each[take->decision.limit];
+}
+
+/* Of the limit that the decision names; the decision's own number is the least of all limits, whatever they count. */
+static uint64_t left_of(const struct take *take)
+{
+    const weir_decision *decision = &take->decision;
+    if (take->table == NULL || weir_plan_limits(&take->plan) == 1) return decision->remaining;
+    return weir_table_peek(take->table, &take->plan, take->key, (int)decision->limit, cost_of(take)).remaining;
+}
+
 /* deploy has used 3/h   or   deploy has 2 left of 3/h, not 3 */
 static void write_used(struct writer *writer, const struct take *take)
 {
     const bool keyed = take->key_text != NULL;
     write_who(writer, take, " has ");
-    if (take->cost == 1) {
+    if (cost_of(take) == 1) {
         if (keyed) write_text(writer, "used ");
         write_limit(writer, take);
         if (!keyed) write_text(writer, " is used up");
         return;
     }
-    write_grouped(writer, take->decision.remaining);
+    write_grouped(writer, left_of(take));
     write_text(writer, " left of ");
     write_limit(writer, take);
     write_text(writer, ", not ");
-    write_grouped(writer, take->cost);
+    write_grouped(writer, cost_of(take));
+}
+
+/* backup: all of 3 concurrent lease=1h are held; the next lease ends in 59 min, or sooner if released */
+static void write_held(struct writer *writer, const struct take *take)
+{
+    const uint64_t free = left_of(take);
+    write_who(writer, take, free == 0 ? ": " : " has ");
+    if (free != 0) write_grouped(writer, free);
+    write_text(writer, free == 0 ? "all of " : " left of ");
+    write_limit(writer, take);
+    write_text(writer, free == 0 ? " are held" : ", not ");
+    if (free != 0) write_grouped(writer, cost_of(take));
+    write_text(writer, free == 0 ? "; the next lease ends in " : "; enough leases end in ");
+    write_wait(writer, take->decision.retry_ns);
+    write_text(writer, ", or sooner if released");
+    if (take->wait_ns == 0) return;
+    write_text(writer, "; none was within --wait ");
+    write_time(writer, take->wait_ns);
 }
 
 static void write_refusal(struct writer *writer, const struct take *take)
 {
+    if (limit_named(take)->algorithm == ALGORITHM_CONCURRENT) {
+        write_held(writer, take);
+        return;
+    }
     write_used(writer, take);
     write_text(writer, "; again in ");
     write_wait(writer, take->decision.retry_ns);
@@ -137,19 +174,35 @@ void take_print_never(const struct take *take)
         return;
     }
     text_write(&writer, limit);
-    trouble("can never be allowed: --cost %llu is more than %s can let through at once%s",
-            (unsigned long long)take->cost, text,
-            plan_has_units(plan_inside_const(&take->plan))
-                ? "; each limit is charged the same; weir serve takes a cost for each: WEIR.TAKE LIMIT KEY COST 1 2000"
-                : "");
+    trouble("can never be allowed: %llu %s are more than %s can let through at once", (unsigned long long)cost_of(take),
+            limit->unit, text);
 }
 
 /* ---- for programs ---- */
+
+/* A number, or one for each unit. */
+static void put_charged(struct json *json, const struct take *take)
+{
+    const struct plan *plan = plan_inside_const(&take->plan);
+    const bool charged = weir_allowed(take->decision) && !take->peek;
+    if (!plan_has_units(plan)) {
+        json_number(json, "charged", charged ? take->each[0] : 0);
+        return;
+    }
+    json_object(json, "charged");
+    for (uint64_t i = 0; i < plan->count; i++) {
+        bool first = true;
+        for (uint64_t k = 0; k < i; k++) first = first && strcmp(plan->limit[k].unit, plan->limit[i].unit) != 0;
+        if (first) json_number(json, plan->limit[i].unit, charged ? take->each[i] : 0);
+    }
+    json_end_object(json);
+}
 
 void take_print_json(const struct take *take)
 {
     struct json_file out;
     struct json *json = &out.json;
+    char id[24];
     const weir_decision *decision = &take->decision;
     const bool allowed = weir_allowed(*decision);
     json_file_open(&out, stdout);
@@ -157,7 +210,11 @@ void take_print_json(const struct take *take)
     json_bool(json, "allowed", allowed);
     json_text(json, "limit", take->canonical);
     json_text(json, "key", take->key_text != NULL ? take->key_text : take->canonical);
-    json_number(json, "charged", allowed ? decision->charged : 0);
+    put_charged(json, take);
+    if (take->lease_ns != 0 && allowed && !take->peek) {
+        snprintf(id, sizeof id, "%" PRIu64, decision->end);
+        json_text(json, "id", id);
+    }
     if (decision->remaining == UINT64_MAX) json_null(json, "remaining");
     else json_number(json, "remaining", decision->remaining);
     json_number(json, "now_ns", take->asked_ns);

@@ -157,6 +157,7 @@ int take_open(struct take *take)
 {
     weir_table_options options = WEIR_TABLE_OPTIONS;
     weir_plan width;
+    options.holds_for_others = take->command == NULL; /* what it prints the id of is held when it has ended */
     if (!keeps_something(plan_inside_const(&take->plan))) return STATUS_DONE;
     if (take->engine_url != NULL) return take_engine_open(take);
     options.keys_max = KEYS_MAX;

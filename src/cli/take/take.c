@@ -2,19 +2,27 @@
    weir take: asks a limit that a file or an engine remembers, once, and runs a command when it may.
 
    What cannot be remembered is not allowed; the status says which of allowed, refused and trouble it was; a command
-   that could not be started has used nothing. */
+   that could not be started has used nothing.  Under a rate weir becomes the command; under a concurrent limit it
+   stays, to renew what the command holds, see hold.c. */
 #include "cli/take/take.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/common/signals.h"
+#include "core/decide.h"
 #include "plan/amount.h"
+#include "plan/cost.h"
 
-enum { STATUS_TRY_LATER = 75, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_MAX = 255 };
+enum { STATUS_TRY_LATER = 75, STATUS_MAX = 255 };
 enum { STATUS_USUAL = -1 };
+
+/* A shorter lease could be over before it is renewed: on a busy machine, and where an engine takes its second to
+   answer. */
+static const uint64_t LEASE_LEAST_NS = UINT64_C(1000000000), LEASE_LEAST_ENGINE_NS = UINT64_C(5000000000);
 
 /* ---- options ---- */
 
@@ -39,7 +47,7 @@ static bool read_status(const struct option_row *row, const char *value, void *i
 #define AT(field) .at = offsetof(struct take, field)
 
 static const struct option_row option_rows[] = {
-    {"cost", 0, "N", "take N permits, all or none (1)", argument_count, AT(cost)},
+    {"cost", 0, "N", "take N permits, all or none (1); or by unit: tokens=812,requests=2", argument_text, AT(cost)},
     {"wait", 0, "TIME", "wait up to this long for them, or \"forever\"", read_wait, AT(wait_ns), .words = "forever"},
     {"state", 0, "FILE", "keep usage in FILE", argument_text, AT(state)},
     {"engine", 0, "URL", "keep usage in Redis or Valkey, shared by all machines that use it", argument_text,
@@ -49,6 +57,10 @@ static const struct option_row option_rows[] = {
      .needs = "--engine"},
     {"peek", 0, NULL, "report what would happen, and take nothing", argument_flag, AT(peek)},
     {"reset", 0, NULL, "take nothing, and forget the usage of KEY", argument_flag, AT(reset)},
+    {"renew", 0, "ID", "take nothing, and renew the lease of ID, which weir take printed", argument_text, AT(renew)},
+    {"release", 0, "ID", "take nothing, and release what ID holds", argument_text, AT(release)},
+    {"lost-signal", 0, "NAME", "what tells a command that its lease is lost (TERM), or none", argument_word,
+     AT(lost_word), .words = "TERM INT HUP QUIT USR1 USR2 STOP KILL none"},
     {"json", 0, NULL, "print the result as one JSON object", argument_flag, AT(json)},
     {"refused", 'E', "STATUS", "exit status of a refusal, 0 to 255 (1; of a command 75)", read_status,
      AT(refused_status)},
@@ -67,6 +79,17 @@ static int set_operands(struct take *take, int count, char **operands)
     return trouble("take: a key has 1 to %d bytes; without one the limit itself is the key", TAKE_KEY_MAX);
 }
 
+static int check_end(const struct take *take)
+{
+    const char *name = take->renew != NULL ? "renew" : "release";
+    if (take->renew != NULL && take->release != NULL) return trouble("take: --renew and --release exclude each other");
+    if (take->command != NULL || take->peek || take->json || take->reset || take->wait_ns != 0 || take->cost != NULL)
+        return trouble("take: --%s takes nothing: it cannot be used with a command, --cost, --peek, --json, --reset or "
+                       "--wait",
+                       name);
+    return STATUS_DONE;
+}
+
 static int check_together(const struct take *take)
 {
     if (take->command != NULL && take->command[0] == NULL) {
@@ -77,6 +100,7 @@ static int check_together(const struct take *take)
     }
     if (take->reset && (take->command != NULL || take->peek || take->json || take->wait_ns != 0))
         return trouble("take: --reset takes nothing: it cannot be used with a command, --peek, --json or --wait");
+    if (take->renew != NULL || take->release != NULL) return check_end(take);
     if (take->peek && take->wait_ns != 0) return trouble("take: --peek takes nothing, so it has nothing to --wait for");
     if (take->engine_url != NULL && take->state != NULL)
         return trouble("take: --state and --engine exclude each other: usage is kept in one of them");
@@ -93,13 +117,51 @@ static int read_arguments(struct take *take, int argc, char **argv)
     return status == STATUS_DONE ? ARGUMENTS_END : status;
 }
 
+static int read_cost(struct take *take)
+{
+    const struct plan *plan = plan_inside_const(&take->plan);
+    weir_error error;
+    uint64_t sum = 0;
+    cost_alike(take->each, WEIR_LIMITS_MAX, 1);
+    if (take->cost == NULL) return STATUS_DONE;
+    if (!plan_costs(plan, COST_OPTION, take->cost, take->each, &error))
+        return trouble("--cost \"%s\": %s", take->cost, error.message);
+    for (uint64_t i = 0; i < plan->count; i++) sum |= take->each[i];
+    return sum != 0 ? STATUS_DONE
+                    : trouble("--cost \"%s\": expected a whole number from 1; --peek takes nothing", take->cost);
+}
+
+/* What only slots have, and what else slots need. */
+static int check_slots(struct take *take)
+{
+    const struct plan *plan = plan_inside_const(&take->plan);
+    const int holder = decide_holder(plan_rules(plan));
+    const uint64_t least_ns = take->engine_url != NULL ? LEASE_LEAST_ENGINE_NS : LEASE_LEAST_NS;
+    char text[64];
+    struct writer writer = {text, sizeof text, 0};
+    if (holder < 0 && (take->renew != NULL || take->release != NULL || take->lost_word != 0)) {
+        return trouble("take: %s holds nothing: --renew, --release and --lost-signal are for a limit such as "
+                       "'3 concurrent lease=1h'",
+                       take->limit);
+    }
+    if (holder < 0) return STATUS_DONE;
+    take->lease_ns = plan->limit[holder].time_ns;
+    if (take->lost_word != 0 && take->command == NULL)
+        return trouble("take: --lost-signal is for a command: put it after --");
+    if (take->command == NULL || take->lease_ns >= least_ns) return STATUS_DONE;
+    write_time(&writer, take->lease_ns);
+    return trouble("take: lease=%s is too short to be renewed in time while a command runs; write lease=%ds or more",
+                   text, (int)(least_ns / 1000000000));
+}
+
 static int read_limit(struct take *take)
 {
     weir_error error;
     if (weir_plan_parse(&take->plan, take->limit, WEIR_ADMIT, &error) != 0) return limit_trouble(take->limit, &error);
     weir_plan_text(&take->plan, take->canonical, sizeof take->canonical);
     take->key = weir_key_text(take->key_text != NULL ? take->key_text : take->canonical);
-    return STATUS_DONE;
+    const int status = read_cost(take);
+    return status == STATUS_DONE ? check_slots(take) : status;
 }
 
 /* ---- the answer ---- */
@@ -113,18 +175,18 @@ static int own_trouble(const struct take *take)
 /* Returns only when there is no such command; then nothing was done, and nothing is used. */
 static int become_command(struct take *take)
 {
-    fflush(NULL);
-    execvp(take->command[0], take->command);
-    const int why = errno;
+    const int why = command_become(take->command);
     take_give_back(take);
-    trouble("%s: %s", take->command[0], strerror(why));
-    return why == ENOENT || why == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    return command_trouble(take->command, why);
 }
 
-static int answer(struct take *take)
+/* before: the signals that were blocked when it began */
+static int answer(struct take *take, const sigset_t *before)
 {
     const bool allowed = weir_allowed(take->decision);
-    if (allowed && take->command != NULL) return become_command(take);
+    const bool holds = take->lease_ns != 0;
+    if (allowed && take->command != NULL) return holds ? take_hold(take, before) : become_command(take);
+    if (allowed && holds && !take->peek && !take->json) printf("%" PRIu64 "\n", take->decision.end);
     if (take->json) take_print_json(take);
     if (!allowed && take->decision.verdict != WEIR_DENY) {
         take_print_never(take);
@@ -152,11 +214,22 @@ static int reset(struct take *take)
     return forgotten ? STATUS_DONE : STATUS_TROUBLE;
 }
 
+static int end(struct take *take)
+{
+    const int status = take_end(take);
+    close_all(take);
+    return status;
+}
+
 static int ask(struct take *take)
 {
+    sigset_t endings, before;
     int status = STATUS_DONE;
+    /* What ends weir must not come between what is taken and the command that holds it. */
+    take_ending_signals(&endings);
+    sigprocmask(SIG_BLOCK, take->lease_ns != 0 ? &endings : NULL, &before);
     const int interrupted_by = take_decide(take);
-    if (interrupted_by == 0) status = take->lost ? own_trouble(take) : answer(take);
+    if (interrupted_by == 0) status = take->lost ? own_trouble(take) : answer(take, &before);
     close_all(take);
     if (interrupted_by != 0) signals_die(interrupted_by);
     return status;
@@ -164,11 +237,11 @@ static int ask(struct take *take)
 
 static int run(int argc, char **argv)
 {
-    struct take take = {.cost = 1, .refused_status = STATUS_USUAL};
+    struct take take = {.refused_status = STATUS_USUAL};
     const int status = read_arguments(&take, argc, argv);
     if (status == STATUS_DONE) return STATUS_DONE; /* help was printed */
     if (status == ARGUMENTS_END && read_limit(&take) == STATUS_DONE && take_open(&take) == STATUS_DONE)
-        return take.reset ? reset(&take) : ask(&take);
+        return take.reset ? reset(&take) : take.renew != NULL || take.release != NULL ? end(&take) : ask(&take);
     close_all(&take);
     return own_trouble(&take);
 }
@@ -185,9 +258,11 @@ const struct command *take_command(void)
                    "  weir take 3/h deploy --peek\n"
                    "  weir take 3/h deploy --reset\n"
                    "  weir take 3/h deploy --engine redis://10.0.0.5 -- ./deploy.sh\n"
+                   "  weir take '3 concurrent lease=1h' backup -- ./backup.sh    three at once, no more\n"
                    "\n"
                    "Exit status: 0 allowed, 1 refused, 2 error, or a cost that can never pass.  With a command: its\n"
-                   "own; refused 75, error 125, not executable 126, not found 127.\n",
+                   "own, 128 more than a signal; lease lost 124, refused 75, error 125, not executable 126, not\n"
+                   "found 127.\n",
         .options = option_rows,
         .option_count = sizeof option_rows / sizeof option_rows[0],
         .run = run,

@@ -161,7 +161,7 @@ static struct limit_problem cycle_compile(struct limit *limit, struct rule *rule
 
 static bool possible(const struct rule *rule, uint64_t permits)
 {
-    return permits <= TICKS_FAR && subtract_to_zero(permits, cycle_permits(rule)) <= rule->debt;
+    return subtract_to_zero(permits, cycle_permits(rule)) <= rule->debt;
 }
 
 /* Bought in this cycle or later, at the first time from which the start is near enough. */

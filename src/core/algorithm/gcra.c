@@ -34,7 +34,8 @@ static struct limit_problem gcra_compile(struct limit *limit, struct rule *rule)
     const struct limit_problem problem = limit_line(limit, rule);
     if (problem.message != NULL) return problem;
     if (limit->start != START_EMPTY) rule->flags |= RULE_STARTS_FULL;
-    if (rule->burst >> rule->scale != 0) return limit_fine();
+    if (limit->guaranteed) rule->flags |= RULE_GUARANTEED;
+    if (rule->burst >> rule->scale != 0) return limit_check_weight(limit);
     return limit_wrong(OPTION_BURST, "burst is at least 1, or nothing could ever pass; for example burst=1");
 }
 
@@ -107,7 +108,7 @@ const struct algorithm *gcra_algorithm(void)
 {
     static const struct algorithm gcra = {
         .name = "gcra",
-        .options = WITH(BURST) | WITH(START) | WITH(DEBT),
+        .options = WITH(BURST) | WITH(START) | WITH(DEBT) | WITH(GUARANTEED) | WITH(WEIGHT),
         .words = 1,
         ALGORITHM_ANSWERS(gcra),
         .hold = gcra_hold,

@@ -343,12 +343,11 @@ static bool hybrid_pass(const struct rule *rule, uint64_t *state, uint64_t now, 
     struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now), need = as_signed(cost); /* without gaps, see share/cell.c */
     if (state[SINCE] == 0 || t < pools.since || t >= TICKS_FAR || cost - 1 >= rule->burst) return false;
-    if (t - pools.schedule < need || pools.active < need - TICKS_FAR) return false;
+    if (t - pools.schedule < need) return false;
     const int64_t uncapped = straight(rule, &pools, t);
     if (uncapped < need) return false;
     const int64_t active = capped(rule, &pools, t, uncapped);
-    const bool on_line = active == uncapped;
-    if (on_line && is_above(rule, &pools, t, uncapped)) return false; /* the knee moves, and the line behind it too */
+    const bool on_line = active == uncapped; /* before its knee: behind it the line is lower than it would be without */
     pools.active = (on_line ? pools.active : active) - need;
     pools.since = on_line ? pools.since : t;
     pools.schedule += need;

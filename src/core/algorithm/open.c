@@ -11,9 +11,8 @@ static bool lets_all(const struct rule *rule)
 
 static struct limit_problem open_compile(struct limit *limit, struct rule *rule)
 {
-    (void)limit;
     limit_plain_clock(rule);
-    return limit_fine();
+    return limit_check_weight(limit);
 }
 
 static struct offer open_offer(const struct rule *rule, const uint64_t *state, uint64_t now, uint64_t cost,
@@ -50,7 +49,7 @@ static uint64_t open_idle(const struct rule *rule, const uint64_t *state, uint64
 
 const struct algorithm *unlimited_algorithm(void)
 {
-    static const struct algorithm unlimited = {.name = "unlimited", OPEN_ANSWERS};
+    static const struct algorithm unlimited = {.name = "unlimited", .options = WITH(WEIGHT), OPEN_ANSWERS};
     return &unlimited;
 }
 

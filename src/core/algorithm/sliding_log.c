@@ -212,7 +212,7 @@ const struct algorithm *sliding_log_algorithm(void)
         .options = WITH(GAP) | WITH(EDGE) | WITH(COUNT_REFUSED),
         .note = "exact: no window of the period holds more, wherever it begins; memory grows with the count",
         .words = STAMPS_HEADER,
-        .has_stamps = true,
+        .grows = GROWS_STAMPS,
         ALGORITHM_ANSWERS(sliding_log),
         .facts = sliding_log_facts,
         .refused = sliding_log_refused,

@@ -57,9 +57,9 @@ static void name_fields(const struct accesslog *log, struct accesslog_problem *p
     }
 }
 
-static bool no_field(const struct accesslog *log, const char *name, struct accesslog_problem *problem)
+static bool no_field(const struct accesslog *log, struct slice name, struct accesslog_problem *problem)
 {
-    problem_of(problem, 0, "no field \"", slice_of(name), "\"; expected one of ");
+    problem_of(problem, 0, "no field \"", name, "\"; expected one of ");
     name_fields(log, problem);
     return false;
 }
@@ -67,10 +67,11 @@ static bool no_field(const struct accesslog *log, const char *name, struct acces
 /* Times and durations. */
 static bool choose_clocks(struct accesslog *log, struct accesslog_problem *problem)
 {
+    const char *time = log->clocks.time, *duration = log->clocks.duration;
     unsigned count =
-        log->time != NULL ? names_of_time(log->time, log->source) : names_of_times(log->source, ACCESSLOG_SOURCES_MAX);
+        time != NULL ? names_of_time(time, log->source) : names_of_times(log->source, ACCESSLOG_SOURCES_MAX);
     problem->of_time = !choose_source(log, 0, count);
-    if (problem->of_time && log->time != NULL) return no_field(log, log->time, problem);
+    if (problem->of_time && time != NULL) return no_field(log, slice_of(time), problem);
     if (problem->of_time) {
         problem_is(problem, 0,
                    log->kind == ACCESSLOG_CSV ? "no column is a time; expected time, ts, timestamp or the like among "
@@ -79,16 +80,19 @@ static bool choose_clocks(struct accesslog *log, struct accesslog_problem *probl
         return false;
     }
     const unsigned from = log->sources;
-    count = names_of_durations(log->source + from, ACCESSLOG_SOURCES_MAX - from);
+    count = duration != NULL ? names_of_duration(duration, log->source + from)
+                             : names_of_durations(log->source + from, ACCESSLOG_SOURCES_MAX - from);
+    const struct slice name = log->source[from].name;
     log->has_durations = choose_source(log, from, count);
-    return true;
+    problem->of_duration = !log->has_durations && duration != NULL;
+    return !problem->of_duration || no_field(log, name, problem);
 }
 
 static void clear(struct accesslog *log)
 {
-    const char *time = log->time;
+    const struct accesslog_clocks clocks = log->clocks;
     memset(log, 0, sizeof *log);
-    log->time = time;
+    log->clocks = clocks;
     memset(log->column, -1, sizeof log->column);
 }
 
@@ -153,17 +157,17 @@ static bool open_by_line(struct accesslog *log, struct slice line, struct access
     size_t at = 0;
     while (at < line.size && (line.bytes[at] == ' ' || (line.bytes[at] & 0x80) != 0)) at++;
     if (at < line.size && line.bytes[at] == '{') return open_json(log, line, problem);
-    if (open_csv(log, line, problem)) return true;
+    if (open_csv(log, line, problem) || problem->of_duration) return !problem->of_duration;
     if (begins_with_host(line) && fits(log, VHOST_COMBINED, line, problem)) return open_vhost(log, problem);
     if (!fits(log, COMBINED, line, problem) && fits(log, COMMON, line, problem)) return true;
     return open_pattern(log, COMBINED, problem);
 }
 
-bool accesslog_open_time(struct accesslog *log, const char *format, const char *time, struct slice first_line,
-                         struct accesslog_problem *problem)
+bool accesslog_open_clocks(struct accesslog *log, const char *format, const struct accesslog_clocks *clocks,
+                           struct slice first_line, struct accesslog_problem *problem)
 {
-    log->time = time;
-    problem->of_time = false;
+    log->clocks = *clocks;
+    problem->of_time = problem->of_duration = false;
     first_line = without_return(first_line);
     problem_is(problem, 0, "");
     if (format == NULL) return open_by_line(log, first_line, problem);
@@ -184,7 +188,8 @@ bool accesslog_open_time(struct accesslog *log, const char *format, const char *
 bool accesslog_open(struct accesslog *log, const char *format, struct slice first_line,
                     struct accesslog_problem *problem)
 {
-    return accesslog_open_time(log, format, NULL, first_line, problem);
+    static const struct accesslog_clocks known;
+    return accesslog_open_clocks(log, format, &known, first_line, problem);
 }
 
 bool accesslog_has_durations(const struct accesslog *log)
@@ -224,7 +229,7 @@ int accesslog_want(struct accesslog *log, const char *name, struct accesslog_pro
         log->wanted[log->wanted_count] = name;
         return log->wanted_count++;
     }
-    no_field(log, name, problem);
+    no_field(log, slice_of(name), problem);
     return -1;
 }
 
@@ -250,8 +255,8 @@ static bool take_time(struct accesslog *log, struct slice line, const struct fou
                       struct accesslog_entry *entry, struct accesslog_problem *problem)
 {
     struct stamp stamp;
-    if (found->source == NULL && log->time != NULL)
-        return problem_of(problem, 1, "expected a field \"", slice_of(log->time), "\", with the time");
+    if (found->source == NULL && log->clocks.time != NULL)
+        return problem_of(problem, 1, "expected a field \"", slice_of(log->clocks.time), "\", with the time");
     if (found->source == NULL)
         return problem_is(problem, 1, "expected a field with the time: time, ts, timestamp, ...");
     if (!stamp_read(&log->cache, found->value, found->source->unit, &stamp))

@@ -52,6 +52,12 @@ struct accesslog_member {
     char text[ACCESSLOG_MEMBER_SIZE];
 };
 
+/* The names of the fields that say when and how long; NULL: whichever is called like one.  Borrowed.  Behind the name
+   of a duration there may be its unit, "took:us"; else it is that which the name says, or any. */
+struct accesslog_clocks {
+    const char *time, *duration;
+};
+
 /* A compiled format; the texts that it was made of are borrowed for as long as it is used.  It keeps the last time that
    it read, and of JSON the names of the line before: one copy for each thread. */
 struct accesslog {
@@ -73,7 +79,7 @@ struct accesslog {
     signed char column[ACCESSLOG_SLOTS]; /* the piece of a slot; -1: none */
     const char *wanted[ACCESSLOG_WANTED_MAX];
     int wanted_count;
-    const char *time; /* the name of the field that is the time; NULL: the best of those that are known */
+    struct accesslog_clocks clocks;
     bool has_durations;
     struct stamp_cache cache;
 };
@@ -92,7 +98,7 @@ struct accesslog_entry {
 /* What is wrong with a format, a field or a line, and where (counting from 1 in the format or line; 0: nowhere). */
 struct accesslog_problem {
     size_t column;
-    bool of_time; /* of a format: it has no time */
+    bool of_time, of_duration; /* of a format: it has no time, or not the duration that was named */
     char message[ACCESSLOG_MESSAGE_SIZE];
 };
 
@@ -103,9 +109,9 @@ struct accesslog_problem {
 bool accesslog_open(struct accesslog *log, const char *format, struct slice first_line,
                     struct accesslog_problem *problem);
 
-/* The same where the time is the field of this name, which is borrowed; NULL: whichever is called like one. */
-bool accesslog_open_time(struct accesslog *log, const char *format, const char *time, struct slice first_line,
-                         struct accesslog_problem *problem);
+/* The same where the time and the duration are fields of these names. */
+bool accesslog_open_clocks(struct accesslog *log, const char *format, const struct accesslog_clocks *clocks,
+                           struct slice first_line, struct accesslog_problem *problem);
 
 /* Names are those of the format, in JSON also of objects in objects (request.method); "client", "address", "user",
    "host", "method", "path", "uri", "agent", "bytes", "status" and "remote_addr" mean what is usually called so where

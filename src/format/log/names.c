@@ -131,6 +131,24 @@ unsigned names_of_durations(struct accesslog_source source[], unsigned max)
     return clocks(durations, sizeof durations / sizeof *durations, ACCESSLOG_DURATION, source, max);
 }
 
+static struct slice without_unit(struct slice text, enum stamp_unit *unit)
+{
+    size_t colon = text.size;
+    while (colon > 0 && text.bytes[colon - 1] != ':') colon--;
+    return colon > 1 && stamp_unit(slice_from(text, colon), unit) ? (struct slice){text.bytes, colon - 1} : text;
+}
+
+unsigned names_of_duration(const char *text, struct accesslog_source source[])
+{
+    enum stamp_unit unit = STAMP_ANY;
+    const struct slice name = without_unit(slice_of(text), &unit);
+    for (size_t i = 0; i < sizeof durations / sizeof *durations && unit == STAMP_ANY; i++) {
+        if (slice_is(name, slice_of(durations[i].name))) unit = durations[i].unit;
+    }
+    *source = (struct accesslog_source){.name = name, .slot = ACCESSLOG_DURATION, .unit = (unsigned char)unit};
+    return 1;
+}
+
 static const struct field_row *row_of(const char *name)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

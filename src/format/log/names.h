@@ -13,6 +13,9 @@ enum { NAMES_FOR_ONE_MAX = 16 };
 unsigned names_of_time(const char *name, struct accesslog_source source[]); /* the one of this name: always 1 */
 unsigned names_of_times(struct accesslog_source source[], unsigned max);
 unsigned names_of_durations(struct accesslog_source source[], unsigned max);
+
+/* "FIELD" or "FIELD:UNIT". */
+unsigned names_of_duration(const char *text, struct accesslog_source source[]);
 unsigned names_of_field(const char *name, unsigned slot, struct accesslog_source source[], unsigned max);
 
 #endif

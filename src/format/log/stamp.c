@@ -287,7 +287,7 @@ bool stamp_read(struct stamp_cache *cache, struct slice text, enum stamp_unit un
 
 /* ---- durations ---- */
 
-static bool unit_of(struct slice suffix, enum stamp_unit *unit)
+bool stamp_unit(struct slice suffix, enum stamp_unit *unit)
 {
     static const struct {
         const char *suffix;
@@ -308,7 +308,7 @@ bool stamp_read_duration(struct slice text, enum stamp_unit unit, uint64_t *dura
     struct decimal number;
     if (!read_decimal(&text, &number)) return false;
     if (text.size != 0 && text.bytes[0] == ' ') text = slice_from(text, 1);
-    if (text.size != 0 && !unit_of(text, &unit)) return false;
+    if (text.size != 0 && !stamp_unit(text, &unit)) return false;
     if (unit == STAMP_ANY) unit = number.point ? STAMP_SECONDS : STAMP_MILLISECONDS;
     return scale_down(number, places_of(unit), duration_ns);
 }

@@ -34,6 +34,9 @@ struct stamp_cache {
 /* 21/Nov/2026:17:46:01.123 +0100, 2026-11-21T17:46:01.123456+01:00, 1795279561.123 and the like; from 1970 to 2261. */
 bool stamp_read(struct stamp_cache *cache, struct slice text, enum stamp_unit unit, struct stamp *stamp);
 
+/* ms, us and the like. */
+bool stamp_unit(struct slice suffix, enum stamp_unit *unit);
+
 /* 0.012, 12ms, 12.3 us.  Any: with a point seconds, without one milliseconds. */
 bool stamp_read_duration(struct slice text, enum stamp_unit unit, uint64_t *duration_ns);
 

@@ -60,6 +60,7 @@ void weir_engine_close(weir_engine *engine)
 {
     if (engine == NULL) return;
     struct pool *const pool = engine->pool;
+    nodes_leave(engine);
     unmake(engine);
     pool_leave(pool);
 }
@@ -101,6 +102,24 @@ bool weir_engine_settle(weir_engine *engine, const weir_engine_limit *limit, wei
     if (charged == actual) return true;
     weir_engine_batch(engine, &ask, 1);
     return ask.decision.verdict == WEIR_ALLOW;
+}
+
+static bool hold_one(weir_engine *engine, weir_verb verb, const weir_engine_limit *limit, weir_key key, uint64_t id)
+{
+    if (!limit->holds) return false;
+    weir_engine_ask ask = {.verb = verb, .limit = limit, .key = key, .taken = id};
+    weir_engine_batch(engine, &ask, 1);
+    return ask.decision.verdict == WEIR_ALLOW;
+}
+
+bool weir_engine_renew(weir_engine *engine, const weir_engine_limit *limit, weir_key key, uint64_t id)
+{
+    return hold_one(engine, WEIR_ASK_RENEW, limit, key, id);
+}
+
+bool weir_engine_release(weir_engine *engine, const weir_engine_limit *limit, weir_key key, uint64_t id)
+{
+    return hold_one(engine, WEIR_ASK_RELEASE, limit, key, id);
 }
 
 bool weir_engine_forget(weir_engine *engine, const weir_engine_limit *limit, weir_key key)

@@ -163,6 +163,9 @@ void discover_process(struct weir_engine *engine, uint64_t now_ns);
 /* Says that this node is there, once a second, and learns which others are. */
 void nodes_beat(struct weir_engine *engine, uint64_t now_ns);
 
+/* This handle is closed: if nobody else asks here, the node is counted no more.  Nobody waits for that. */
+void nodes_leave(struct weir_engine *engine);
+
 /* The engine was reached: does this pool enter itself?  It has, and was not there before.  And so many were counted,
    itself among them if it has. */
 bool nodes_enters(struct pool *pool, uint64_t now_ns);

@@ -51,6 +51,16 @@ bool weir_engine_settle(weir_engine *engine, const weir_engine_limit *limit, wei
     return false;
 }
 
+bool weir_engine_renew(weir_engine *engine, const weir_engine_limit *limit, weir_key key, uint64_t id)
+{
+    return false;
+}
+
+bool weir_engine_release(weir_engine *engine, const weir_engine_limit *limit, weir_key key, uint64_t id)
+{
+    return false;
+}
+
 bool weir_engine_forget(weir_engine *engine, const weir_engine_limit *limit, weir_key key)
 {
     return false;

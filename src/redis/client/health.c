@@ -23,6 +23,7 @@ static struct link *make_link(struct weir_engine *engine, unsigned server)
     link->owner = engine;
     link->server = server;
     engine->link[server] = link;
+    if (engine->links == 0) atomic_fetch_add(&engine->pool->asking_handles, 1);
     if (server >= engine->links) engine->links = server + 1;
     return link;
 }

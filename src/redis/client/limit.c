@@ -15,24 +15,26 @@
 
 enum { NS_PER_US = 1000 };
 
-/* A log is a sorted set of its own; among others each limit gets a key. */
+/* A log and slots have a key of their own; among others each limit gets one. */
 static unsigned keys_of(const struct plan *plan)
 {
     for (uint64_t i = 0; i < plan->count; i++) {
-        if (plan->limit[i].algorithm == ALGORITHM_SLIDING_LOG) return (unsigned)plan->count;
+        const uint8_t algorithm = plan->limit[i].algorithm;
+        if (algorithm == ALGORITHM_SLIDING_LOG || algorithm == ALGORITHM_CONCURRENT) return (unsigned)plan->count;
     }
     return 1;
 }
 
-/* Refused calls cost nothing, and one limit alone refuses. */
+/* Refused calls cost nothing, and one limit alone refuses; slots may be released any moment. */
 static void read_micro(struct weir_engine_limit *limit, const struct micro_plan *micro)
 {
     const struct micro_rule *const rule = &micro->rule[0];
     limit->leases = micro_leases(micro);
+    limit->holds = micro_holder(micro) >= 0;
     for (unsigned i = 0; i < micro->count; i++) {
         if (micro->rule[i].kind == MICRO_HYBRID) limit->has_schedule = true;
     }
-    limit->remembers = micro->count == 1 && (rule->flags & MICRO_COUNTS_REFUSED) == 0;
+    limit->remembers = micro->count == 1 && (rule->flags & MICRO_COUNTS_REFUSED) == 0 && !limit->holds;
     limit->permit = rule->permit;
     limit->per = rule->per;
     limit->burst = rule->burst;
@@ -96,6 +98,8 @@ int weir_engine_limit_open(weir_engine_limit **owned, weir_engine *engine, const
         return failed;
     }
     limit->away = away != WEIR_AWAY_DEFAULT ? away : engine->pool->options.away;
+    /* Of slots no node has a share: who holds them is known to the engine alone. */
+    if (limit->holds && limit->away == WEIR_AWAY_LOCAL) limit->away = WEIR_AWAY_CLOSED;
     *owned = limit;
     return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef WEIR_REDIS_CLIENT_LIMIT_H
 #define WEIR_REDIS_CLIENT_LIMIT_H
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -14,7 +15,7 @@ enum { LIMIT_TEXT_MAX = 2048 };
 
 /* Its text, for leases of it that outlive it. */
 struct limit_text {
-    _Atomic uint64_t users;
+    alignas(8) _Atomic uint64_t users;
     uint64_t number; /* of no other limit of this pool */
     size_t size;
     char bytes[LIMIT_TEXT_MAX]; /* canonical: what the engine is told */
@@ -25,6 +26,7 @@ struct weir_engine_limit {
     weir_away away;       /* never WEIR_AWAY_DEFAULT */
     unsigned count;       /* of limits */
     unsigned keys;        /* in the engine: 1, or one for each limit */
+    bool holds;           /* is one of them concurrent? */
     bool leases;          /* may permits be taken along? */
     bool has_schedule;    /* is a call due at a time of its own? */
     bool remembers;       /* is a refusal good until its retry, also for the next call? */

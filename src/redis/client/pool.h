@@ -5,6 +5,7 @@
 #ifndef WEIR_REDIS_CLIENT_POOL_H
 #define WEIR_REDIS_CLIENT_POOL_H
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -23,29 +24,30 @@ enum {
 };
 
 struct server {
-    struct engine_endpoint endpoint;   /* as it is called */
-    struct engine_addresses addresses; /* as it was found */
-    _Atomic uint64_t edition;          /* another one when the entry is taken over by another server */
+    struct engine_endpoint endpoint;     /* as it is called */
+    struct engine_addresses addresses;   /* as it was found */
+    alignas(8) _Atomic uint64_t edition; /* another one when the entry is taken over by another server */
     struct breaker breaker;
     _Atomic bool used; /* keys are there */
     bool was_away;     /* it failed, and no question was answered since */
     bool named;        /* the endpoint is a name, for which addresses are looked up */
     bool resolving;
-    _Atomic bool away, trial;     /* the breaker's state, to be read without a lock */
-    _Atomic uint64_t probe_at_ns; /* so that nobody locks before */
+    _Atomic bool away, trial;                /* the breaker's state, to be read without a lock */
+    alignas(8) _Atomic uint64_t probe_at_ns; /* so that nobody locks before */
 };
 
 struct pool_counts {
-    _Atomic uint64_t calls, from_engine, from_lease, from_away, commands, connects, late, redirected, outage_count;
-    _Atomic uint64_t leased, lease_unused, round_trip_ns, crowded, foreign;
-    _Atomic uint64_t outages[WEIR_OUTAGES], round_trips[WEIR_ENGINE_ROUND_TRIPS], round_trip_sum_ns;
+    alignas(8) _Atomic uint64_t calls, from_engine, from_lease, from_away, commands, connects, late, redirected,
+        outage_count;
+    alignas(8) _Atomic uint64_t leased, lease_unused, round_trip_ns, crowded, foreign;
+    alignas(8) _Atomic uint64_t outages[WEIR_OUTAGES], round_trips[WEIR_ENGINE_ROUND_TRIPS], round_trip_sum_ns;
 };
 
 struct pool {
     struct host_fork_watch fork_watch;
-    struct host_mutex mutex; /* around all that is not atomic and changes */
-    _Atomic unsigned handles;
-    unsigned asking; /* names that are being looked up */
+    struct host_mutex mutex;                  /* around all that is not atomic and changes */
+    _Atomic unsigned handles, asking_handles; /* asking: that have had a link */
+    unsigned asking;                          /* names that are being looked up */
     bool is_open;
     struct engine_url url;
     weir_engine_options options; /* its texts are below */
@@ -60,28 +62,28 @@ struct pool {
     _Atomic bool known;           /* somebody has the keys */
     _Atomic bool wanted;          /* what is known may be out of date */
     struct breaker discover;
-    uint64_t discover_at_ns;     /* not before, once somebody is known */
-    _Atomic uint64_t look_at_ns; /* sentinels: whatever is known */
+    uint64_t discover_at_ns;                /* not before, once somebody is known */
+    alignas(8) _Atomic uint64_t look_at_ns; /* sentinels: whatever is known */
     unsigned discover_next;
     bool told_away;
-    _Atomic uint64_t told_at_ns;
+    alignas(8) _Atomic uint64_t told_at_ns;
     _Atomic bool is_away;
 
     struct owed *owed; /* owned, under the mutex; NULL: nothing was ever owed */
     size_t owed_size;  /* a power of 2 */
     size_t owed_swept;
-    _Atomic uint64_t owed_count, owed_full; /* so often there was no room */
-    _Atomic uint64_t full_told;             /* how many new keys had found the table full when that was told last */
-    _Atomic uint64_t limits;                /* opened so far */
+    alignas(8) _Atomic uint64_t owed_count, owed_full; /* so often there was no room */
+    alignas(8) _Atomic uint64_t full_told; /* how many new keys had found the table full when that was told last */
+    alignas(8) _Atomic uint64_t limits;    /* opened so far */
     char id[POOL_ID_SIZE];
-    _Atomic uint64_t beat_at_ns;
-    _Atomic uint64_t nodes, reached_ns, entered_ns, heard_ns; /* see nodes.c */
+    alignas(8) _Atomic uint64_t beat_at_ns;
+    alignas(8) _Atomic uint64_t nodes, nodes_live, reached_ns, entered_ns, heard_ns; /* see nodes.c */
     _Atomic bool is_entering;
-    _Atomic uint64_t away_at_ns; /* when is_away was set */
+    alignas(8) _Atomic uint64_t away_at_ns; /* when is_away was set */
     struct pool_counts counts;
 
     char secret[WEIR_ENGINE_SECRET_MAX]; /* under the mutex; see secret.c */
-    _Atomic uint64_t secret_number;
+    alignas(8) _Atomic uint64_t secret_number;
     _Atomic bool secret_told; /* that it cannot be read */
 };
 

@@ -5,10 +5,11 @@
        functions   FCALL weir_take n key.. limit n..           *8 verdict limit remaining delay retry full taken late
        scripts     EVALSHA sha n key.. weir_take limit n..     the same; EVAL takes the source along
 
+       module      WEIR.RENEW limit key [AND key]... id        :1 or 0, and RELEASE; functions and scripts likewise
        module      WEIR.LEASE limit key want us [RETURN id permits unused]     *4 permits id remaining retry
 
-   The module speaks ns, functions and scripts us.  An older engine does not say `late`; what a newer one says behind
-   it is passed over.
+   The module speaks ns, functions and scripts us.  An older engine does not say `late`; behind it is the id of a text
+   with a concurrent limit, and what a newer one says is passed over.
 
    An answer of another form is none. */
 #include "redis/client/wire.h"
@@ -21,7 +22,13 @@
 #include "core/num.h"
 #include "redis/client/script.h"
 
-enum { KEY_MORE = 8 /* { } : and an index */, ANSWERS = 7 /* and late */, LEASE_ANSWERS = 4, NS_PER_US = 1000 };
+enum {
+    KEY_MORE = 8 /* { } : and an index */,
+    ANSWERS = 7 /* and late */,
+    ID_AT = 8,
+    LEASE_ANSWERS = 4 /* or more, of a newer engine */,
+    NS_PER_US = 1000
+};
 
 /* ---- keys ---- */
 
@@ -104,11 +111,24 @@ static void add_settled(struct command *command, const weir_engine_ask *ask)
     for (unsigned i = 0; i < ask->limit->count; i++) add_number(command, wire_actual(ask, i));
 }
 
+/* What stands behind limit and keys. */
+static void add_numbers(struct command *command, const weir_engine_ask *ask)
+{
+    if (ask->verb == WEIR_ASK_FORGET) return;
+    if (ask->verb == WEIR_ASK_RENEW || ask->verb == WEIR_ASK_RELEASE) add_number(command, ask->taken);
+    else if (ask->verb == WEIR_ASK_SETTLE) add_settled(command, ask);
+    else add_costs(command, ask);
+    if (ask->verb == WEIR_ASK_PEEK) add_text(command, "PEEK");
+}
+
 /* ---- by the module ---- */
 
 static void ask_module(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys)
 {
-    static const char *const verbs[] = {"WEIR.TAKE", "WEIR.TAKE", "WEIR.CHARGE", "WEIR.SETTLE", "WEIR.FORGET"};
+    static const char *const verbs[] = {
+        [WEIR_ASK_TAKE] = "WEIR.TAKE",      [WEIR_ASK_PEEK] = "WEIR.TAKE",     [WEIR_ASK_CHARGE] = "WEIR.CHARGE",
+        [WEIR_ASK_SETTLE] = "WEIR.SETTLE",  [WEIR_ASK_FORGET] = "WEIR.FORGET", [WEIR_ASK_RENEW] = "WEIR.RENEW",
+        [WEIR_ASK_RELEASE] = "WEIR.RELEASE"};
     add_text(command, verbs[ask->verb]);
     add(command, ask->limit->text->bytes, ask->limit->text->size);
     for (unsigned i = 0; i < ask->limit->keys; i++) {
@@ -116,9 +136,7 @@ static void ask_module(struct command *command, const weir_engine_ask *ask, cons
         add(command, keys->memory + keys->at[i], keys->size[i]);
     }
     if (ask->verb == WEIR_ASK_TAKE || ask->verb == WEIR_ASK_PEEK) add_text(command, "COST");
-    if (ask->verb == WEIR_ASK_SETTLE) add_settled(command, ask);
-    else if (ask->verb != WEIR_ASK_FORGET) add_costs(command, ask);
-    if (ask->verb == WEIR_ASK_PEEK) add_text(command, "PEEK");
+    add_numbers(command, ask);
 }
 
 /* ---- by functions and scripts ---- */
@@ -126,7 +144,10 @@ static void ask_module(struct command *command, const weir_engine_ask *ask, cons
 static void ask_function(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys,
                          bool scripts, bool whole_script)
 {
-    static const char *const names[] = {"weir_take", "weir_take", "weir_charge", "weir_settle", "weir_forget"};
+    static const char *const names[] = {
+        [WEIR_ASK_TAKE] = "weir_take",      [WEIR_ASK_PEEK] = "weir_take",     [WEIR_ASK_CHARGE] = "weir_charge",
+        [WEIR_ASK_SETTLE] = "weir_settle",  [WEIR_ASK_FORGET] = "weir_forget", [WEIR_ASK_RENEW] = "weir_renew",
+        [WEIR_ASK_RELEASE] = "weir_release"};
     add_text(command, !scripts ? "FCALL" : whole_script ? "EVAL" : "EVALSHA");
     if (scripts && whole_script) add_script(command);
     else add_text(command, scripts ? script_sha1() : names[ask->verb]);
@@ -135,9 +156,7 @@ static void ask_function(struct command *command, const weir_engine_ask *ask, co
     if (scripts) add_text(command, names[ask->verb]);
     if (ask->verb == WEIR_ASK_FORGET) return;
     add(command, ask->limit->text->bytes, ask->limit->text->size);
-    if (ask->verb == WEIR_ASK_SETTLE) add_settled(command, ask);
-    else add_costs(command, ask);
-    if (ask->verb == WEIR_ASK_PEEK) add_text(command, "PEEK");
+    add_numbers(command, ask);
 }
 
 void wire_command(struct command *command, const weir_engine_ask *ask, const struct wire_keys *keys, enum link_way way,
@@ -190,7 +209,7 @@ void wire_lease(struct command *command, const struct engine_lease_command *leas
 
 bool wire_leased(const redisReply *reply, uint64_t want, uint64_t *id, uint64_t *permits)
 {
-    if (reply == NULL || reply->type != REDIS_REPLY_ARRAY || reply->elements != LEASE_ANSWERS) return false;
+    if (reply == NULL || reply->type != REDIS_REPLY_ARRAY || reply->elements < LEASE_ANSWERS) return false;
     const redisReply *const granted = reply->element[0], *const name = reply->element[1];
     if (granted->type != REDIS_REPLY_INTEGER || granted->integer < 0 || name->type != REDIS_REPLY_INTEGER) return false;
     *permits = (uint64_t)granted->integer;
@@ -249,6 +268,18 @@ static bool is_number(const redisReply *reply)
     return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0;
 }
 
+/* Slots are settled by their id, and so are the rates beside them; it begins with when that was. */
+static bool read_id(const weir_engine_ask *ask, const redisReply *reply, weir_decision *decision)
+{
+    if (reply->elements <= ID_AT) return false;
+    const redisReply *const id = reply->element[ID_AT];
+    const bool took = decision->verdict == WEIR_ALLOW && ask->verb != WEIR_ASK_PEEK;
+    if (id->type == REDIS_REPLY_STRING) decision->end = strtoull(id->str, NULL, 10);
+    else if (!took || decision->end > UINT64_MAX / MICRO_ID_PARTS) decision->end = 0;
+    else if (reply->element[ANSWERS - 1]->type == REDIS_REPLY_INTEGER) decision->end *= MICRO_ID_PARTS;
+    return true;
+}
+
 static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum link_way way, uint64_t now_ns)
 {
     weir_decision *const decision = &ask->decision;
@@ -272,14 +303,18 @@ static bool read_decision(weir_engine_ask *ask, const redisReply *reply, enum li
     if (decision->verdict == WEIR_ALLOW && ask->limit->has_schedule && tells_late)
         decision->due.ns = decision->start.ns - times(part[ANSWERS]->integer, unit);
     decision->charged = took ? wire_cost(ask, 0) : 0;
-    return true;
+    return !ask->limit->holds || read_id(ask, reply, decision);
 }
 
 bool wire_answer(weir_engine_ask *ask, const redisReply *reply, enum link_way way, uint64_t now_ns)
 {
-    if (ask->verb != WEIR_ASK_SETTLE && ask->verb != WEIR_ASK_FORGET) return read_decision(ask, reply, way, now_ns);
-    /* The engine says that it has, by whatever that is no error. */
+    const bool held = ask->verb == WEIR_ASK_RENEW || ask->verb == WEIR_ASK_RELEASE;
+    if (!held && ask->verb != WEIR_ASK_SETTLE && ask->verb != WEIR_ASK_FORGET)
+        return read_decision(ask, reply, way, now_ns);
+    if (held && !is_number(reply)) return false;
+    /* That something was settled or forgotten the engine says by whatever is no error. */
     ask->decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
+    if (held && reply->integer == 0) ask->decision.verdict = WEIR_DENY;
     ask->full_ns = 0;
     return true;
 }

@@ -60,10 +60,11 @@ static void pass_turns(struct micro_cell *cell, uint64_t now)
     cell->word[GCRA_EPOCH_END] = end + epochs * lifetime;
 }
 
-void gcra_bring(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
+/* To this time, which is not before the one that it has seen. */
+static void bring(const struct micro_rule *rule, struct micro_cell *cell, uint64_t now)
 {
     if (has_leases(cell)) {
-        for (int i = 0; i < 2 && cell->word[GCRA_EPOCH_END] <= now && gcra_out(cell) != 0; i++) end_epoch(rule, cell);
+        while (cell->word[GCRA_EPOCH_END] <= now && gcra_out(cell) != 0) end_epoch(rule, cell); /* twice at most */
         pass_turns(cell, now);
     }
     drain_to(rule, cell, now);
@@ -83,13 +84,12 @@ static uint64_t level_now(const struct micro_rule *rule, const struct micro_cell
 {
     const uint64_t level = cell->word[GCRA_LEVEL];
     const uint64_t kept = rerule_needed(rule, cell) ? rerule_used(rule, cell, level) : level;
-    return least(kept, rule->top + rule->debt);
+    return least(kept, MICRO_MOST); /* not at the debt: callers may wait above it */
 }
 
 static bool set_back(struct micro_cell *cell, uint64_t now)
 {
     const uint64_t back = subtract_to_zero(cell->word[GCRA_SEEN], now);
-    cell->word[GCRA_SEEN] = cell->word[GCRA_SEEN] - back;
     if (!has_leases(cell)) return back != 0;
     cell->word[GCRA_LIFETIME] = least(most(cell->word[GCRA_LIFETIME], 1), MICRO_LIFETIME_MAX);
     cell->word[GCRA_EPOCH_END] =
@@ -108,19 +108,18 @@ static bool adapt(const struct micro_rule *rule, struct micro_cell *cell, uint64
     cell->word[GCRA_LEVEL] = level_now(rule, cell);
     rerule_mark(rule, cell);
     const bool back = set_back(cell, now);
-    gcra_bring(rule, cell, now);
+    bring(rule, cell, now);
     return back;
 }
 
 static struct micro_offer offer(const struct one *one, uint64_t now, uint64_t cost, uint64_t wait)
 {
     const struct micro_rule *rule = one->rule;
-    struct micro_cell cell = *one->cell;
+    (void)now;
     if (cost > rule->burst) return offer_after(MICRO_FOREVER);
-    gcra_bring(rule, &cell, now);
-    const uint64_t ticks = cost * rule->permit, level = cell.word[GCRA_LEVEL];
-    const uint64_t until = level + ticks <= rule->top ? 0 : gcra_time_to(rule, &cell, rule->top - ticks);
-    if (gcra_out(&cell) != 0) return offer_after(until); /* a level cannot say that it drains only from then on */
+    const uint64_t ticks = cost * rule->permit, level = one->cell->word[GCRA_LEVEL];
+    const uint64_t until = level + ticks <= rule->top ? 0 : gcra_time_to(rule, one->cell, rule->top - ticks);
+    if (gcra_out(one->cell) != 0) return offer_after(until); /* a level cannot say that it drains only from then on */
     /* So far ahead that its ticks would be no number. */
     const uint64_t beyond = divide_ceil(subtract_to_zero(level + ticks, MICRO_MOST), rule->per);
     return (struct micro_offer){most(subtract_to_zero(until, wait), beyond), until};
@@ -128,28 +127,26 @@ static struct micro_offer offer(const struct one *one, uint64_t now, uint64_t co
 
 static void take(const struct one *one, uint64_t now, uint64_t cost)
 {
-    gcra_bring(one->rule, one->cell, now);
+    (void)now;
     one->cell->word[GCRA_LEVEL] = one->cell->word[GCRA_LEVEL] + cost * one->rule->permit;
 }
 
 static uint64_t room(const struct one *one, uint64_t now)
 {
-    struct micro_cell cell = *one->cell;
-    gcra_bring(one->rule, &cell, now);
-    return subtract_to_zero(one->rule->top, cell.word[GCRA_LEVEL]) / one->rule->permit;
+    (void)now;
+    return subtract_to_zero(one->rule->top, one->cell->word[GCRA_LEVEL]) / one->rule->permit;
 }
 
 static uint64_t full(const struct one *one, uint64_t now)
 {
-    struct micro_cell cell = *one->cell;
-    gcra_bring(one->rule, &cell, now);
-    return gcra_time_to(one->rule, &cell, 0);
+    (void)now;
+    return gcra_time_to(one->rule, one->cell, 0);
 }
 
 static void charge(const struct one *one, uint64_t now, uint64_t cost)
 {
     const struct micro_rule *rule = one->rule;
-    gcra_bring(rule, one->cell, now);
+    (void)now;
     const uint64_t level = one->cell->word[GCRA_LEVEL], highest = most(level, rule->top + rule->debt);
     one->cell->word[GCRA_LEVEL] = least(level + multiply_capped(cost, rule->permit), highest);
 }
@@ -158,7 +155,6 @@ static void charge(const struct one *one, uint64_t now, uint64_t cost)
 static void give_back(const struct one *one, uint64_t now, uint64_t taken, uint64_t charged, uint64_t unused)
 {
     const struct micro_rule *rule = one->rule;
-    gcra_bring(rule, one->cell, now);
     const uint64_t level = one->cell->word[GCRA_LEVEL];
     if (level > rule->top || gcra_out(one->cell) != 0) return;
     const uint64_t left = drained(rule, multiply_capped(charged, rule->permit), now - taken);

@@ -8,6 +8,7 @@
 #ifndef WEIR_REDIS_MICRO_KINDS_H
 #define WEIR_REDIS_MICRO_KINDS_H
 
+#include "core/tenants.h"
 #include "redis/micro/micro.h"
 #include "redis/micro/num.h"
 
@@ -18,7 +19,8 @@
 struct one {
     const struct micro_rule *rule;
     struct micro_cell *cell;
-    struct micro_log *log; /* of a sliding-log */
+    struct micro_log *log;     /* of a sliding-log */
+    struct micro_slots *slots; /* of concurrent */
 };
 
 struct micro_offer {
@@ -28,7 +30,7 @@ struct micro_offer {
 
 typedef void micro_commit(const struct one *, uint64_t now, uint64_t cost);
 
-/* now: not before the time of adapt; cost: permits, up to MICRO_MOST. */
+/* now: the time of adapt; cost: permits, up to MICRO_MOST. */
 struct kind {
     /* true: a time in it lay further ahead than it may, and was moved; only once that is written does it pass. */
     bool (*adapt)(const struct micro_rule *, struct micro_cell *, uint64_t now);
@@ -52,6 +54,7 @@ const struct kind *leaky_kind(void);
 const struct kind *fixed_kind(void);
 const struct kind *sliding_kind(void);
 const struct kind *log_kind(void);
+const struct kind *concurrent_kind(void);
 
 /* Only a hybrid keeps a schedule: of what starts after that delay, us since its first permit was due. */
 uint64_t hybrid_late(const struct one *, uint64_t now, uint64_t cost, uint64_t delay);
@@ -74,6 +77,22 @@ bool rerule_needed(const struct micro_rule *, const struct micro_cell *);
    is above the burst of the cell's rule is waited for or owed, and stays as many permits on top of that. */
 uint64_t rerule_used(const struct micro_rule *, const struct micro_cell *, uint64_t ticks);
 
+/* ---- tenants that share what is idle by weight (weights.c) ---- */
+
+/* Of a permit and a us as parts, for the limit whose room is shared; false: too large a burst for whole parts. */
+bool weights_make(struct micro_weights *, const struct micro_rule *);
+
+/* Marks as they may be at this time; those that have run out are no more. */
+void weights_bring(struct micro_state *, uint64_t now);
+/* Us until the last of them has run out. */
+uint64_t weights_idle(const struct micro_state *, uint64_t now);
+
+/* Before a call of tenants with a weight.  Returns how many permits the shared limit has to have beside the cost for
+   the call to borrow. */
+uint64_t weights_spare(const struct micro_plan *, const struct micro_state *, uint64_t now, uint64_t cost);
+/* After any call of tenants that no guarantee let pass. */
+void weights_count(const struct micro_plan *, struct micro_state *, uint64_t now, const uint64_t cost[]);
+
 /* ---- gcra's cell, which its leases see too (lease.c) ---- */
 
 enum {
@@ -87,9 +106,6 @@ enum {
     GCRA_OUT_OLD,   /* ... and of the one before */
     GCRA_LEASE_WORDS
 };
-
-/* The cell as it is at this time, which is not before the one that it has seen. */
-void gcra_bring(const struct micro_rule *, struct micro_cell *, uint64_t now);
 
 /* Us until the level, which is that of `cell` and of now, is this low; out of it what is in leases drains only when it
    is taken back. */

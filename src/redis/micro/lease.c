@@ -54,11 +54,14 @@ static void note_lifetime(struct micro_cell *cell, uint64_t now, uint64_t lifeti
     }
 }
 
-static void tell(const struct micro_rule *rule, const struct micro_cell *cell, uint64_t now, struct micro_lease *lease)
+static void tell(const struct micro_rule *rule, const struct micro_state *state, uint64_t now,
+                 struct micro_lease *lease)
 {
+    const struct micro_cell *cell = &state->cell[0];
+    const uint64_t marks = state->marks != 0 ? weights_idle(state, now) : 0;
     lease->remaining = subtract_to_zero(rule->top, cell->word[GCRA_LEVEL]) / rule->permit;
     lease->retry = gcra_time_to(rule, cell, rule->top - rule->permit);
-    lease->idle = now + gcra_time_to(rule, cell, 0);
+    lease->idle = now + most(gcra_time_to(rule, cell, 0), marks);
 }
 
 void micro_lease_take(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t want,
@@ -80,7 +83,7 @@ void micro_lease_take(const struct micro_plan *plan, struct micro_state *state, 
         lease->id = cell->word[GCRA_EPOCH];
         lease->changed = true;
     }
-    tell(rule, cell, at, lease);
+    tell(rule, state, at, lease);
 }
 
 void micro_lease_return(const struct micro_plan *plan, struct micro_state *state, uint64_t now, uint64_t id,
@@ -103,5 +106,5 @@ void micro_lease_return(const struct micro_plan *plan, struct micro_state *state
         *out = *out - lease->permits;
         lease->changed = lease->changed || lease->permits != 0;
     }
-    tell(rule, cell, at, lease);
+    tell(rule, state, at, lease);
 }

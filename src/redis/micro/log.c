@@ -101,9 +101,10 @@ static uint64_t permits_since(const struct one *one, uint64_t sum)
     return (one->cell->word[LOG_SUM] - sum) & SUM_MASK;
 }
 
+/* Of one without words they are all 0, or it was given back what it had: nothing. */
 static uint64_t kept(const struct one *one)
 {
-    return one->cell->words == 0 ? 0 : permits_since(one, one->cell->word[LOG_GONE]);
+    return permits_since(one, one->cell->word[LOG_GONE]);
 }
 
 static uint64_t newest(const struct one *one)
@@ -128,7 +129,7 @@ static bool has_more(const struct one *one, struct entry entry, uint64_t permits
    oldest, so steps grow from there. */
 static uint64_t first(const struct one *one, condition *holds, uint64_t of)
 {
-    const uint64_t count = one->cell->words == 0 ? 0 : one->cell->word[LOG_COUNT];
+    const uint64_t count = one->cell->word[LOG_COUNT];
     uint64_t low = 0, high = 0;
     for (uint64_t step = 1; high < count && !holds(one, entry_at(one, high), of); step *= 2) {
         low = high + 1;

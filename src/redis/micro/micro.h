@@ -41,6 +41,9 @@ enum {
     MICRO_LOG_RING = MICRO_HEAD + MICRO_CELL + 8 * MICRO_WORDS_MAX, /* where they begin in a value */
     MICRO_LOG_BYTES_MAX = MICRO_LOG_RING + (MICRO_LOG_MAX + 1) * MICRO_LOG_ENTRY,
     MICRO_LOG_RANGES = 3,
+    MICRO_LEVELS_MAX = 4,    /* of tenants: a user, its organisation ... all */
+    MICRO_SLOTS_MAX = 10000, /* of a concurrent limit */
+    MICRO_ID_PARTS = 1000,   /* ids of one us */
     MICRO_RECEIPT_MAX = 24 + WEIR_LIMITS_MAX * 24
 };
 
@@ -53,11 +56,18 @@ enum micro_kind {
     MICRO_LEAKY = 4,
     MICRO_FIXED = 5,
     MICRO_SLIDING = 6,
-    MICRO_LOG = 7, /* its entries are behind its cell, which is alone in its value */
+    MICRO_LOG = 7,        /* its entries are behind its cell, which is alone in its value */
+    MICRO_CONCURRENT = 8, /* its slots are a sorted set at a key of their own; without a cell in any value */
     MICRO_KINDS
 };
 
-enum micro_flag { MICRO_COUNTS_REFUSED = 1, MICRO_ALIGNED = 2, MICRO_STARTS_FULL = 4, MICRO_CLOSED = 8 };
+enum micro_flag {
+    MICRO_COUNTS_REFUSED = 1,
+    MICRO_ALIGNED = 2,
+    MICRO_STARTS_FULL = 4,
+    MICRO_CLOSED = 8,
+    MICRO_GUARANTEED = 16
+};
 
 /* One limit.  What the numbers are is said by the file of each kind. */
 struct micro_rule {
@@ -69,12 +79,24 @@ struct micro_rule {
     uint64_t debt;        /* how far a charge may go beyond that: ticks, thousandths, permits of a sliding-window;
                              of a sliding-log, over how many newer entries one is reached that is given back */
     uint64_t per_fast;    /* hybrid: ticks that drain from its ceiling, catchup * per */
-    uint64_t period, block, gap;  /* windows and logs, us */
+    uint64_t period, block, gap;  /* windows and logs, us; period: of concurrent the lease */
     uint64_t second, third, calm; /* leaky: second / third thousandths leak in a ms; up to calm starts at once */
+};
+
+/* Of tenants that share what is idle (weights.c); its times are in parts of a us. */
+struct micro_weights {
+    uint64_t weight;      /* 0: the call has none */
+    uint64_t permit, per; /* parts that a permit of `limit` lasts, and parts of a us */
+    unsigned level;       /* whose weight it is, the first that has one */
+    unsigned limit;       /* of the last level, whose room is shared */
 };
 
 struct micro_plan {
     unsigned count;
+    bool many_units; /* one number is no cost of all: which unit is it? */
+    unsigned levels; /* of tenants, from the user up to all; else 1.  Level l has the limits from first[l] on */
+    unsigned first[MICRO_LEVELS_MAX + 1];
+    struct micro_weights weights; /* of one level it is not looked at */
     struct micro_rule rule[WEIR_LIMITS_MAX];
 };
 
@@ -87,9 +109,31 @@ struct micro_cell {
     uint64_t word[MICRO_WORDS_MAX];
 };
 
+/* The slots of a text's concurrent limit, counted by who stores them; times are us of the set's clock. */
+struct micro_slots {
+    uint64_t at, ahead;  /* the set's clock: so far ahead of the engine's */
+    bool moved;          /* the engine's went back; before it was ... */
+    uint64_t ahead_was;  /* ... so far */
+    uint64_t held, over; /* how many there are: with a lease, and of those whose lease is over */
+    uint64_t last_end;   /* of those that are held */
+    uint64_t wanted_end; /* when as many have ended as micro_slots_wanted says */
+    uint64_t added, end; /* left to be written: so many more, until then ... */
+    uint64_t freed;      /* ... and so many fewer under the id that is settled, or all of them */
+};
+
+/* A finish or a lead of tenants with weights (core/tenants.h), told as it was then. */
+struct micro_mark {
+    uint64_t seen;  /* us */
+    uint64_t ahead; /* parts of a us */
+    uint64_t per;   /* parts of a us; of another rate the mark says nothing */
+};
+
 struct micro_state {
-    unsigned count; /* 0: nothing is remembered, all is fresh */
+    unsigned count; /* with no marks 0: nothing is remembered, all is fresh */
+    unsigned marks; /* a bit for each key that has one, of the first MICRO_LEVELS_MAX */
     struct micro_cell cell[WEIR_LIMITS_MAX];
+    struct micro_slots slots;
+    struct micro_mark mark[MICRO_LEVELS_MAX]; /* by key: of tenants there is one for each level */
 };
 
 /* The entries of a sliding-log, where they are read as they are needed; and what a verb leaves there to be written. */
@@ -117,6 +161,8 @@ struct micro_answer {
     uint64_t full;         /* us, until this limit has all back: after what was taken, but before a peek */
     uint64_t late;         /* us from when its first permit was due until it starts; 0 without a schedule */
     uint64_t idle;         /* us since 1970: from then on the key may be forgotten */
+    uint64_t id;           /* of the slots taken, once they are written; 0: none */
+    unsigned lent;         /* of a tenant's call a bit for each guaranteed limit that it was not charged to */
     bool changed;          /* there is something to write */
 };
 
@@ -141,6 +187,12 @@ size_t micro_write(const struct micro_state *, void *bytes);
    and where the clock was set back all goes back with it.  The verbs below do so first.  true: a time was moved, which
    has to be written even with a refusal: it would be moved again and again, and never come. */
 bool micro_prepare(const struct micro_plan *, struct micro_state *, uint64_t now);
+
+/* Slots of which nothing is counted yet, at this time; when they were written their clock showed `seen`, and was so far
+   ahead. */
+void micro_slots_begin(struct micro_slots *, uint64_t now, uint64_t seen, uint64_t ahead);
+/* Of those that are held so many have to end before this cost passes; 0: it passes, or never does. */
+uint64_t micro_slots_wanted(const struct micro_rule *, const struct micro_slots *, uint64_t cost);
 
 /* Of a sliding-log, which has a key of its own; state: as it was read from these bytes. */
 void micro_log_open(struct micro_log *, const struct micro_state *, const void *bytes);
@@ -176,13 +228,18 @@ bool micro_take_alone(const struct micro_plan *, const struct micro_ask *, const
 /* Takes whatever the balance; never refuses but for MICRO_NONE. */
 void micro_charge(const struct micro_plan *, struct micro_state *, struct micro_log log[], const struct micro_ask *,
                   struct micro_answer *);
-/* What was `taken` (as the take's answer says) for `charged` was really `actual`: gives back what has not
+/* Of tenants `charged` is 0 for what `lent` names.
+   What was `taken` (as the take's answer says) for `charged` was really `actual`: gives back what has not
    drained, or charges more.  Nothing is given back before that time, which is also how a clock that was set back shows,
    or while somebody waits (a bucket over its top) or has a lease. */
 void micro_settle(const struct micro_plan *, struct micro_state *, struct micro_log log[], uint64_t now, uint64_t taken,
                   const uint64_t charged[], const uint64_t actual[], struct micro_answer *);
 
-/* Receipts, "1763836800123456:1" or with a cost for each limit "...:1:250"; false: it is none. */
+/* The limit that holds slots; a negative number: none does. */
+int micro_holder(const struct micro_plan *);
+
+/* Receipts, "1763836800123456:1" or with a cost for each limit "...:1:250"; false: it is none.  taken: of a text with a
+   concurrent limit the id, which is MICRO_ID_PARTS times the us and a part. */
 size_t micro_receipt_write(uint64_t taken, const uint64_t charged[], unsigned count, char out[MICRO_RECEIPT_MAX]);
 bool micro_receipt_read(const char *text, size_t size, uint64_t *taken, uint64_t charged[], unsigned *count);
 

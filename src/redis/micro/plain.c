@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
    The grammar of an engine: the module and weir.lua read the same texts, and weir's clients write them.
 
-       text   = limit { ";" limit }                       spaces around ";" and between options, nowhere else
-       limit  = "none" | "unlimited" | rate { " " option }
+       text   = level { " under " level }                 of tenants: the user's, the organisation's ... all
+       level  = limit { ";" limit }                       spaces around ";" and between options, nowhere else
+       limit  = "none" | "unlimited" [ " weight=" COUNT ] | rate { " " option } | slots " lease=" COUNT PERIOD
        rate   = COUNT [ " " UNIT ] "/" [ COUNT ] PERIOD   PERIOD: ns us ms s min h d w year
+       slots  = COUNT " concurrent" [ " " UNIT ]
        option = NAME [ "=" VALUE ]                        VALUE: a COUNT, a time (COUNT PERIOD), or a word
 
    A COUNT is digits, up to 2^52, without zeros in front; catchup alone has a decimal point.  A time is at most 2^52 us.
@@ -19,8 +21,7 @@
 
 #include "core/algorithms.h"
 #include "core/num.h"
-#include "redis/micro/micro.h"
-#include "redis/micro/num.h"
+#include "redis/micro/kinds.h"
 #include "plan/plan.h"
 #include "plan/reader.h"
 #include "plan/text.h"
@@ -126,10 +127,25 @@ static bool scan_unit(struct scan *scan)
     return ends_with_s(scan->text + from, size) ? true : stop(scan, from);
 }
 
+/* Behind "concurrent" may be a unit, or the options begin. */
+static bool scan_slots(struct scan *scan)
+{
+    const size_t behind = scan->at;
+    while (skip(scan, ' ')) continue;
+    const size_t from = scan->at, size = scan_word(scan);
+    const bool unit = size != 0 && next(scan) != '=';
+    if (unit && !ends_with_s(scan->text + from, size)) return stop(scan, from);
+    if (!unit) scan->at = behind;
+    return true;
+}
+
 static bool scan_rate(struct scan *scan)
 {
     uint64_t number;
     if (!scan_number(scan, false, &number)) return false;
+    const size_t behind = scan->at;
+    if (skip(scan, ' ') && word_is(scan, scan_word(scan), "concurrent")) return scan_slots(scan);
+    scan->at = behind;
     if (skip(scan, ' ') && !scan_unit(scan)) return false;
     if (!skip(scan, '/')) return false;
     number = 1;
@@ -145,7 +161,7 @@ static bool scan_value(struct scan *scan, bool point)
         return scan_number(scan, point, &number) && (!is_small(next(scan)) || scan_time(scan, number));
     const size_t from = scan->at, size = scan_word(scan);
     const bool alias = word_is(scan, size, "token-bucket") || word_is(scan, size, "leaky-bucket");
-    return alias ? stop(scan, from) : true;
+    return alias || word_is(scan, size, "concurrent") ? stop(scan, from) : true;
 }
 
 static bool scan_option(struct scan *scan)
@@ -192,7 +208,7 @@ static int refuse(const weir_plan *plan, size_t at, weir_error *error)
     return error->code;
 }
 
-int micro_text_read(struct micro_plan *plan, const char *text, weir_error *error)
+static int read_level(struct micro_plan *plan, const char *text, weir_error *error)
 {
     weir_plan read;
     size_t at;
@@ -200,6 +216,88 @@ int micro_text_read(struct micro_plan *plan, const char *text, weir_error *error
     if (failed == 0) failed = micro_plan_make(plan, &read, error);
     if (failed != 0) return failed;
     return is_plain(text, &at) ? 0 : refuse(&read, at, error);
+}
+
+/* ---- tenants ---- */
+
+static const char under[] = " under ";
+enum { LEVEL_TEXT = 1024 };
+
+static int refuse_levels(weir_error *error, size_t at, const char *what)
+{
+    *error = (weir_error){.code = WEIR_EUNSUPPORTED, .column = (int)least(at + 1, INT32_MAX)};
+    strncpy(error->message, what, sizeof error->message - 1);
+    return error->code;
+}
+
+/* A parent owes whatever its tenants are guaranteed. */
+static int add_level(struct micro_plan *plan, const struct micro_plan *level, size_t at, weir_error *error)
+{
+    if (plan->count + level->count > WEIR_LIMITS_MAX || plan->levels == MICRO_LEVELS_MAX)
+        return refuse_levels(error, at, "a text has at most 8 limits, of up to 4 levels");
+    for (unsigned i = 0; i < level->count; i++) {
+        struct micro_rule *rule = &plan->rule[plan->count + i];
+        if (level->rule[i].kind == MICRO_LOG || level->rule[i].kind == MICRO_CONCURRENT)
+            return refuse_levels(error, at,
+                                 "of tenants an engine keeps no sliding-log and no concurrent limit, which "
+                                 "have keys of their own; ask for these apart");
+        *rule = level->rule[i];
+        if (rule->kind == MICRO_GCRA && plan->levels > 0) rule->debt = MICRO_MOST - rule->top;
+    }
+    if (plan->weights.weight == 0) {
+        plan->weights.weight = level->weights.weight;
+        plan->weights.level = plan->levels;
+    }
+    plan->many_units = plan->many_units || level->many_units;
+    plan->count += level->count;
+    plan->first[++plan->levels] = plan->count;
+    return 0;
+}
+
+/* The limit of the last level whose room is shared by weight, the first by gcra. */
+static int find_shared(struct micro_plan *plan, size_t at, weir_error *error)
+{
+    struct micro_weights *weights = &plan->weights;
+    if (weights->level + 1 == plan->levels) weights->weight = 0; /* with nobody beside it */
+    if (weights->weight == 0) return 0;
+    unsigned i = plan->first[plan->levels - 1];
+    while (i < plan->count && plan->rule[i].kind != MICRO_GCRA) i++;
+    weights->limit = i;
+    if (i == plan->count)
+        return refuse_levels(error, at,
+                             "weights share a rate: expected a limit by gcra in their parent; for example "
+                             "unlimited weight=2 under 400/s");
+    if (weights_make(weights, &plan->rule[i])) return 0;
+    return refuse_levels(error, at,
+                         "this burst is too large for an engine to share it by weight; write a smaller one, "
+                         "for example unlimited weight=2 under 400/s burst=100");
+}
+
+static int read_tenants(struct micro_plan *plan, const char *text, weir_error *error)
+{
+    char level_text[LEVEL_TEXT + 1];
+    struct micro_plan level;
+    int failed = 0;
+    *plan = (struct micro_plan){.count = 0};
+    const char *at = text;
+    while (failed == 0) {
+        const char *const end = strstr(at, under);
+        const size_t size = end != NULL ? (size_t)(end - at) : strlen(at);
+        if (size > LEVEL_TEXT) return refuse_levels(error, 0, "a text has at most 1024 bytes");
+        memcpy(level_text, at, size);
+        level_text[size] = '\0';
+        failed = read_level(&level, level_text, error);
+        if (failed != 0 && error->column > 0) error->column += (int)(at - text);
+        if (failed == 0) failed = add_level(plan, &level, (size_t)(at - text), error);
+        if (end == NULL) break;
+        at = end + strlen(under);
+    }
+    return failed != 0 ? failed : find_shared(plan, (size_t)(at - text), error);
+}
+
+int micro_text_read(struct micro_plan *plan, const char *text, weir_error *error)
+{
+    return strstr(text, under) == NULL ? read_level(plan, text, error) : read_tenants(plan, text, error);
 }
 
 /* ---- any limit in plain words ---- */
@@ -252,7 +350,8 @@ static bool is_same(const struct micro_plan *plan, const char *text)
     weir_plan parsed;
     size_t at;
     if (!is_plain(text, &at) || weir_plan_parse(&parsed, text, WEIR_ADMIT, NULL) != 0 ||
-        micro_plan_make(&read, &parsed, NULL) != 0 || read.count != plan->count)
+        micro_plan_make(&read, &parsed, NULL) != 0 || read.count != plan->count ||
+        read.weights.weight != plan->weights.weight)
         return false;
     return memcmp(read.rule, plan->rule, plan->count * sizeof plan->rule[0]) == 0;
 }

@@ -2,6 +2,7 @@
    What a caller keeps of a take to settle it by: when it was to start, and for how much.
 
        1763836800123456:1          1763836800123456:1:250        a cost for each limit
+       1763836800123456042:1                                     of a concurrent limit: its id
 
    Reads what it wrote, and nothing else. */
 #include "redis/micro/num.h"
@@ -31,13 +32,14 @@ size_t micro_receipt_write(uint64_t taken, const uint64_t charged[], unsigned co
     return size;
 }
 
-static bool read_number(const char **at, const char *end, uint64_t *number)
+static bool read_number(const char **at, const char *end, uint64_t most_of_it, uint64_t *number)
 {
     const char *start = *at;
     *number = 0;
     for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
-        *number = *number * TEN + (uint64_t)(**at - '0');
-        if (*number > MICRO_ALL) return false;
+        const uint64_t digit = (uint64_t)(**at - '0');
+        if (*number > (most_of_it - digit) / TEN) return false;
+        *number = *number * TEN + digit;
     }
     return *at != start;
 }
@@ -46,9 +48,10 @@ bool micro_receipt_read(const char *text, size_t size, uint64_t *taken, uint64_t
 {
     const char *at = text, *end = text + size;
     *count = 0;
-    if (!read_number(&at, end, taken)) return false;
+    if (!read_number(&at, end, UINT64_MAX, taken)) return false;
     while (at < end) {
-        if (*at++ != ':' || *count == WEIR_LIMITS_MAX || !read_number(&at, end, &charged[*count])) return false;
+        if (*at++ != ':' || *count == WEIR_LIMITS_MAX || !read_number(&at, end, MICRO_ALL, &charged[*count]))
+            return false;
         *count += 1;
     }
     return *count != 0;

@@ -102,6 +102,7 @@ static problem make_gcra(const struct limit *limit, struct micro_rule *rule)
     if (limit->start == START_EMPTY) {
         return "start=empty is not kept in an engine, where a key without anything used has no state; leave it out";
     }
+    if (limit->guaranteed) rule->flags |= MICRO_GUARANTEED;
     return make_line(limit, rule, 1, 1);
 }
 
@@ -170,12 +171,10 @@ static problem make_sliding(const struct limit *limit, struct micro_rule *rule)
 {
     const problem wrong = whole_us(limit);
     if (wrong != NULL) return wrong;
-    rule->debt = limit->has_debt ? least(limit->debt, MICRO_MOST) : 0;
     const problem of_window = make_window(limit, rule, limit->period_ns);
     if (of_window != NULL) return of_window;
-    if (rule->debt > MICRO_MOST - rule->burst) return too_much;
-    if (!limit->has_debt) rule->debt = MICRO_MOST - rule->burst;
-    return NULL;
+    rule->debt = limit->has_debt ? limit->debt : MICRO_MOST - rule->burst;
+    return rule->debt <= MICRO_MOST - rule->burst ? NULL : too_much;
 }
 
 static problem make_log(const struct limit *limit, struct micro_rule *rule)
@@ -188,6 +187,17 @@ static problem make_log(const struct limit *limit, struct micro_rule *rule)
     return rule->gap <= PERIOD_MOST ? NULL : too_long;
 }
 
+static problem make_concurrent(const struct limit *limit, struct micro_rule *rule)
+{
+    rule->burst = limit->count.digits;
+    rule->period = us_ceil(limit->time_ns);
+    if (rule->burst > MICRO_SLOTS_MAX) {
+        return "an engine keeps at most 10000 slots at one key; for example 10000 concurrent lease=30s";
+    }
+    return rule->period <= PERIOD_MOST ? NULL : too_long;
+}
+
+/* rule: empty, which is MICRO_NONE. */
 static problem make(const struct limit *limit, struct micro_rule *rule)
 {
     static const struct {
@@ -198,8 +208,8 @@ static problem make(const struct limit *limit, struct micro_rule *rule)
                                [ALGORITHM_LEAKY] = {MICRO_LEAKY, make_leaky},
                                [ALGORITHM_FIXED_WINDOW] = {MICRO_FIXED, make_fixed},
                                [ALGORITHM_SLIDING_WINDOW] = {MICRO_SLIDING, make_sliding},
-                               [ALGORITHM_SLIDING_LOG] = {MICRO_LOG, make_log}};
-    *rule = (struct micro_rule){.kind = MICRO_NONE};
+                               [ALGORITHM_SLIDING_LOG] = {MICRO_LOG, make_log},
+                               [ALGORITHM_CONCURRENT] = {MICRO_CONCURRENT, make_concurrent}};
     if (limit->phases != 0)
         return "a rate that changes with time paces one limiter and is not kept in an engine; for example 100/s";
     if (limit->algorithm == ALGORITHM_NONE) return NULL;
@@ -211,11 +221,30 @@ static problem make(const struct limit *limit, struct micro_rule *rule)
     return rule->kind == MICRO_NONE ? elsewhere(limit->algorithm) : kept[limit->algorithm].make(limit, rule);
 }
 
+static bool has_unit(const struct limit *limit)
+{
+    return limit->algorithm != ALGORITHM_NONE && limit->algorithm != ALGORITHM_UNLIMITED;
+}
+
+static bool has_many_units(const struct plan *plan)
+{
+    const char *unit = NULL;
+    bool many = false;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        if (!has_unit(&plan->limit[i])) continue;
+        many = many || (unit != NULL && strcmp(unit, plan->limit[i].unit) != 0);
+        unit = plan->limit[i].unit;
+    }
+    return many;
+}
+
 int micro_plan_make(struct micro_plan *plan, const weir_plan *from, weir_error *error)
 {
     const struct plan *inside = plan_inside_const(from);
     uint64_t logs = 0, permits = 0;
-    *plan = (struct micro_plan){.count = (unsigned)inside->count};
+    *plan = (struct micro_plan){.count = (unsigned)inside->count, .many_units = has_many_units(inside), .levels = 1};
+    plan->first[1] = plan->count;
+    if (plan->count != 0) plan->weights.weight = limit_weight(&inside->limit[0]);
     for (unsigned i = 0; i < plan->count; i++) {
         problem wrong = make(&inside->limit[i], &plan->rule[i]);
         const bool log = wrong == NULL && plan->rule[i].kind == MICRO_LOG;

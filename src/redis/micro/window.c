@@ -38,6 +38,7 @@ static bool fixed_adapt(const struct micro_rule *rule, struct micro_cell *cell, 
 {
     if (cell->words == 0) *cell = (struct micro_cell){.kind = MICRO_FIXED, .words = FIXED_WORDS};
     const uint64_t end = cell->word[END], latest = now + most(rule->period, rule->block);
+    cell->burst = 0; /* a mark has one (state.c) */
     cell->word[END] = least(end, latest);
     cell->word[COUNT] = least(cell->word[COUNT], MICRO_MOST);
     return end > latest;
@@ -58,7 +59,6 @@ static void fixed_refuse(const struct one *one, uint64_t now, uint64_t cost)
     const bool blocked = counted(one, now) > rule->burst; /* what follows does not block again */
     count_at(one, now, cost);
     if (blocked || rule->block == 0) return;
-    word[COUNT] = most(word[COUNT], add_capped(rule->burst, 1));
     word[END] = most(word[END], now + rule->block);
 }
 

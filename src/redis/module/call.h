@@ -67,8 +67,18 @@ size_t call_digits(uint64_t number, char text[CALL_DIGITS_MAX]);
 void call_integer(const struct call *call, uint64_t number);
 void call_ns(const struct call *call, uint64_t us);
 
+/* ---- units.c ---- */
+
+/* Is there a word in front of a number, and no option: the unit of a limit? */
+bool units_begin(const struct call *call, int at);
+/* Units and numbers from *at on.  Both: false, and refused. */
+bool units_read(const struct call *call, int *at, uint64_t number[WEIR_LIMITS_MAX]);
+/* One number where there are several units. */
+bool units_refuse(const struct call *call, uint64_t number);
+
 /* ---- each is a command ---- */
 typedef void call_run(const struct call *call);
-call_run take_run, charge_run, settle_run, forget_run, lease_run, return_run, throttle_run, clock_run;
+call_run take_run, charge_run, settle_run, forget_run, renew_run, release_run, lease_run, return_run, throttle_run,
+    clock_run;
 
 #endif

@@ -60,6 +60,7 @@ static const struct row rows[] = {
     NEEDED("FreeCallReply", free_call_reply),
     NEEDED("CallReplyType", call_reply_type),
     NEEDED("CallReplyLength", call_reply_length),
+    NEEDED("CallReplyInteger", call_reply_integer),
     NEEDED("CallReplyArrayElement", call_reply_array_element),
     NEEDED("CallReplyStringPtr", call_reply_string_ptr),
     NEEDED("CreateString", create_string),

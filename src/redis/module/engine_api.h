@@ -26,7 +26,7 @@ struct RedisModuleServerInfoData;
 enum { ENGINE_OK = 0, ENGINE_ERR = 1, ENGINE_INTERFACE = 1 };
 enum { ENGINE_READ = 1 << 0, ENGINE_WRITE = 1 << 1 };
 enum engine_type { ENGINE_EMPTY = 0, ENGINE_STRING = 1, ENGINE_ZSET = 5 };
-enum { ENGINE_REPLY_STRING = 0, ENGINE_REPLY_ARRAY = 3 };
+enum { ENGINE_REPLY_STRING = 0, ENGINE_REPLY_INTEGER = 2, ENGINE_REPLY_ARRAY = 3 };
 enum { ENGINE_SIGNALS_BY_HAND = 1 << 1 };
 enum { ENGINE_HAS_CLUSTER = 1 << 5, ENGINE_HAS_AOF = 1 << 6 }; /* of GetContextFlags */
 enum { ENGINE_ROLE_CHANGED = 0, ENGINE_FORKED = 13, ENGINE_EVENT_VERSION = 1 };
@@ -134,6 +134,7 @@ struct engine {
     void (*free_call_reply)(struct RedisModuleCallReply *);
     int (*call_reply_type)(struct RedisModuleCallReply *);
     size_t (*call_reply_length)(struct RedisModuleCallReply *);
+    long long (*call_reply_integer)(struct RedisModuleCallReply *);
     struct RedisModuleCallReply *(*call_reply_array_element)(struct RedisModuleCallReply *, size_t);
     const char *(*call_reply_string_ptr)(struct RedisModuleCallReply *, size_t *);
     struct RedisModuleString *(*create_string)(struct RedisModuleCtx *, const char *, size_t);

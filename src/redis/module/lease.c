@@ -74,7 +74,7 @@ void lease_run(const struct call *call)
     uint64_t want, lifetime;
     if (!read_lease(call, &question, &want, &lifetime, &returned) || !store_open(&store, call, &question, false))
         return;
-    const uint64_t now = clock_read(&call->module->clock, call->engine);
+    const uint64_t now = question.ask.now;
     if (returned.is) {
         micro_lease_return(question.plan, &store.state, now, returned.id, returned.permits, returned.unused, &back);
     }
@@ -94,7 +94,7 @@ void return_run(const struct call *call)
     if (!read_question(call, &question, &at) || !read_returned(call, &at, &returned) ||
         !question_ends(call, at, return_example) || !store_open(&store, call, &question, false))
         return;
-    const uint64_t now = clock_read(&call->module->clock, call->engine);
+    const uint64_t now = question.ask.now;
     micro_lease_return(question.plan, &store.state, now, returned.id, returned.permits, returned.unused, &back);
     if (back.changed) store_write(&store, back.idle);
     else store_close(&store);

@@ -38,6 +38,8 @@ COMMAND(take, 3)
 COMMAND(charge, 4)
 COMMAND(settle, 5)
 COMMAND(forget, 3)
+COMMAND(renew, 4)
+COMMAND(release, 4)
 COMMAND(lease, 5)
 COMMAND(return, 6)
 COMMAND(throttle, 1)
@@ -72,6 +74,10 @@ static const struct command commands[] = {
      "Corrects what was taken to what was used.  WEIR.SETTLE limit key [AND key]... receipt actual..."},
     {"weir.forget", on_forget, -3, "write fast getkeys-api", 2, true,
      "Begins anew.  WEIR.FORGET limit key [AND key]..."},
+    {"weir.renew", on_renew, -4, "write deny-oom fast getkeys-api", 2, true,
+     "One lease more for what is held.  WEIR.RENEW limit key [AND key]... id"},
+    {"weir.release", on_release, -4, "write fast getkeys-api", 2, true,
+     "Ends what is held.  WEIR.RELEASE limit key [AND key]... id"},
     {"weir.lease", on_lease, -5, "write deny-oom fast", 2, false,
      "Permits to take along.  WEIR.LEASE limit key want lifetime_us [RETURN id permits unused]"},
     {"weir.return", on_return, 6, "write fast", 2, false,
@@ -105,7 +111,8 @@ static bool tell_more(const struct engine *engine, struct RedisModuleCommand *ma
     }
     const struct engine_command_info info = {.version = &version,
                                              .summary = command->summary,
-                                             .complexity = "O(1); a sliding-log: O(log count)",
+                                             .complexity =
+                                                 "O(1); a sliding-log: O(log count); slots: O(cost log count)",
                                              .arity = command->arity,
                                              .key_specs = spec};
     return engine->set_command_info(made, &info) == ENGINE_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Reads what a command of weir's asks: limit key [AND key]... and numbers.
+   Reads what a command of weir's asks: limit key [AND key]... and numbers, of which units may stand in front.
 
    An error says which argument, what was expected, and an example; then nothing is opened. */
 #include "redis/module/question.h"
@@ -57,14 +57,24 @@ static bool check_keys(const struct call *call, const struct question *question)
             return call_refuse(call, "WEIRKEYS expected different keys, one for each limit; for example {user:42}:a "
                                      "AND {user:42}:b");
     }
+    if (plan->levels > 1) {
+        return question->keys == plan->levels
+                   ? true
+                   : call_refuse(
+                         call,
+                         "WEIRKEYS these are %u levels of tenants: expected a key for each, joined by AND, not %u",
+                         plan->levels, question->keys);
+    }
     if (question->keys != 1 && question->keys != plan->count) {
         return call_refuse(call, "WEIRKEYS these are %u limits: expected one key for all, or %u joined by AND, not %u",
                            plan->count, plan->count, question->keys);
     }
     for (unsigned i = 0; i < plan->count && question->keys != plan->count; i++) {
-        if (plan->rule[i].kind == MICRO_LOG)
-            return call_refuse(call, "WEIRKEYS a sliding-log in a list has a key of its own: expected one key for "
-                                     "each limit; for example {user:42}:a AND {user:42}:b");
+        if (plan->rule[i].kind == MICRO_LOG || plan->rule[i].kind == MICRO_CONCURRENT)
+            return call_refuse(call,
+                               "WEIRKEYS a %s in a list has a key of its own: expected one key for each limit; for "
+                               "example {user:42}:a AND {user:42}:b",
+                               plan->rule[i].kind == MICRO_LOG ? "sliding-log" : "concurrent limit");
     }
     return true;
 }
@@ -101,6 +111,8 @@ bool question_numbers(const struct call *call, const struct question *question, 
     char shown[CALL_SHOWN + 4];
     const unsigned limits = question->plan->count;
     unsigned count = 0;
+    if (*at < call->count && !call_number(call, *at, MICRO_MOST, &number[0]) && units_begin(call, *at))
+        return units_read(call, at, number);
     for (; *at < call->count && count < WEIR_LIMITS_MAX; (*at)++) {
         if (!call_number(call, *at, MICRO_MOST, &number[count])) break;
         count++;
@@ -115,6 +127,7 @@ bool question_numbers(const struct call *call, const struct question *question, 
                    : call_refuse(call, "WEIRARG these are %u limits: expected one cost for all, or %u, not %u", limits,
                                  limits, count);
     }
+    if (count < limits && question->plan->many_units) return units_refuse(call, number[0]);
     for (; count < limits; count++) number[count] = number[0];
     return true;
 }

@@ -10,7 +10,7 @@
 
 struct question {
     const struct micro_plan *plan;
-    unsigned keys; /* 1, or one for each limit */
+    unsigned keys; /* 1, or one for each limit; of tenants one for each level */
     struct RedisModuleString *key[WEIR_LIMITS_MAX];
     struct micro_ask ask;
 };
@@ -25,7 +25,7 @@ void question_tell_keys(const struct call *call);
 
 /* Limit and keys; *at: what comes behind them.  Each of these: false, and refused. */
 bool question_read(const struct call *call, struct question *, int *at);
-/* All numbers from *at on, at least one, at most one for each limit. */
+/* All numbers from *at on: one for all limits, or one for each; or by unit, tokens 812 requests 2. */
 bool question_numbers(const struct call *call, const struct question *, int *at, const char *example,
                       uint64_t number[WEIR_LIMITS_MAX]);
 /* One number, called `name` in the error. */

@@ -4,6 +4,7 @@
        one key for a text     | "weir" 1 n 0 0 | cell | cell | ...
        a key for each limit   | "weir" 1 1 0 0 | cell |  and so on
        of a sliding-log       | "weir" 1 1 0 0 | cell | entry | entry | ...      some of which a call reads and writes
+       of a concurrent limit  a sorted set (held.c), which is never opened here
 
    Replicas and the log of the engine are given the result, "SET key value PXAT ms" or, of a log, "SETRANGE key at
    bytes", so they need neither this module nor its clock.  A key lives until its limits have forgotten all by
@@ -18,10 +19,26 @@
 
 enum { KEY_SHOWN = 160, KEY_END = 9 /* "\\xff...\"" and its end */ };
 
-/* Its state is nothing at all. */
-static bool is_blank(const struct micro_plan *plan, unsigned limit)
+/* The limits whose cells are at a key. */
+struct part {
+    unsigned first, end;
+};
+
+static struct part part_at(const struct question *question, unsigned at)
 {
-    return plan->rule[limit].kind == MICRO_NONE || plan->rule[limit].kind == MICRO_UNLIMITED;
+    const struct micro_plan *plan = question->plan;
+    if (question->keys == 1) return (struct part){0, plan->count};
+    if (plan->levels > 1) return (struct part){plan->first[at], plan->first[at + 1]};
+    return (struct part){at, at + 1};
+}
+
+/* Its state is nothing at all. */
+static bool is_blank(const struct micro_plan *plan, struct part part)
+{
+    bool blank = true;
+    for (unsigned i = part.first; i < part.end; i++)
+        blank = blank && (plan->rule[i].kind == MICRO_NONE || plan->rule[i].kind == MICRO_UNLIMITED);
+    return blank;
 }
 
 void store_close(struct store *store)
@@ -87,9 +104,58 @@ static bool read_value(struct store *store, unsigned at, const void *bytes, size
     if (!micro_read(state, bytes, size)) return refuse_value(store, at, bytes, size);
     if (size >= MICRO_LOG_RING) micro_log_open(&store->log[at], state, bytes);
     if (question->keys == 1 || state->count == 0) return true;
+    if (state->marks != 0 && at < MICRO_LEVELS_MAX) {
+        store->state.mark[at] = state->mark[0];
+        store->state.marks |= 1U << at;
+    }
+    const struct part cells = part_at(question, at);
     store->state.count = question->plan->count;
-    store->state.cell[at] = state->cell[0];
+    for (unsigned i = cells.first; i < cells.end && i - cells.first < state->count; i++)
+        store->state.cell[i] = state->cell[i - cells.first];
     return true;
+}
+
+/* ---- slots ---- */
+
+static struct held slots_of(struct store *store, unsigned at)
+{
+    return (struct held){store->call, store->question->key[at], &store->state.slots};
+}
+
+struct held store_held(struct store *store)
+{
+    return slots_of(store, store->question->keys == 1 ? 0 : (unsigned)micro_holder(store->question->plan));
+}
+
+static void close_key(struct store *store, unsigned at)
+{
+    if (store->key[at] != NULL) store->call->engine->close_key(store->key[at]);
+    store->key[at] = NULL;
+}
+
+/* A state of weir's under another limit makes room, as it does everywhere. */
+static bool read_slots(struct store *store, unsigned at, int type)
+{
+    const struct held held = slots_of(store, at);
+    struct micro_state other;
+    size_t size = 0;
+    micro_slots_begin(held.slots, store->question->ask.now, 0, 0);
+    store->other[at] = type == ENGINE_STRING;
+    if (type == ENGINE_STRING) {
+        const char *bytes = store->call->engine->string_dma(store->key[at], &size, ENGINE_READ);
+        if (!micro_read(&other, bytes, size)) return refuse_value(store, at, bytes, size);
+    }
+    close_key(store, at);
+    if (type == ENGINE_EMPTY || type == ENGINE_STRING) return true;
+    return type == ENGINE_ZSET && held_read(&held, store->question->ask.now) ? true : refuse_foreign(store, at);
+}
+
+/* Are there slots, of a limit that was a concurrent one before? */
+static bool has_slots(const struct store *store, unsigned at)
+{
+    struct micro_slots slots;
+    const struct held held = {store->call, store->question->key[at], &slots};
+    return held_read(&held, store->question->ask.now);
 }
 
 static bool read_old_log(struct store *store, unsigned at)
@@ -116,8 +182,12 @@ static bool read_key(struct store *store, unsigned at, bool only_reads)
     const struct engine *engine = store->call->engine;
     size_t size = 0;
     const int type = open_key(store, at, only_reads);
+    if (store->question->plan->rule[at].kind == MICRO_CONCURRENT) return read_slots(store, at, type);
     if (type == ENGINE_EMPTY) return true;
-    if (type == ENGINE_ZSET) return read_old_log(store, at);
+    if (type == ENGINE_ZSET) {
+        store->other[at] = has_slots(store, at);
+        return store->other[at] ? true : read_old_log(store, at);
+    }
     if (type != ENGINE_STRING) return refuse_foreign(store, at);
     const char *bytes = engine->string_dma(store->key[at], &size, ENGINE_READ);
     return read_value(store, at, bytes, size);
@@ -128,14 +198,17 @@ static void begin(struct store *store, const struct call *call, const struct que
 {
     store->call = call;
     store->question = question;
-    store->state.count = 0;
+    store->id = 0;
+    store->state.count = store->state.marks = 0;
     for (unsigned i = 0; i < WEIR_LIMITS_MAX; i++) store->key[i] = NULL;
     for (unsigned i = 0; i < question->keys; i++) {
         store->old_size[i] = 0;
+        store->other[i] = false;
         store->log[i] = (struct micro_log){.ring = NULL};
     }
     if (question->keys == 1) return;
-    for (unsigned i = 0; i < question->keys; i++) store->state.cell[i] = (struct micro_cell){.kind = MICRO_KINDS};
+    for (unsigned i = 0; i < question->plan->count; i++)
+        store->state.cell[i] = (struct micro_cell){.kind = MICRO_KINDS};
 }
 
 static bool read_keys(struct store *store, bool only_reads)
@@ -146,8 +219,9 @@ static bool read_keys(struct store *store, bool only_reads)
     return true;
 }
 
-bool store_open(struct store *store, const struct call *call, const struct question *question, bool only_reads)
+bool store_open(struct store *store, const struct call *call, struct question *question, bool only_reads)
 {
+    question->ask.now = clock_read(&call->module->clock, call->engine);
     begin(store, call, question);
     return read_keys(store, only_reads);
 }
@@ -220,14 +294,30 @@ static void write_log(struct store *store, unsigned at, struct micro_state *part
 }
 
 /* A set may be long, so the engine frees it beside. */
-static void unlink_old(struct store *store, unsigned at)
+static void unlink_key(struct store *store, unsigned at)
 {
     const struct call *call = store->call;
-    const struct engine *engine = call->engine;
-    engine->close_key(store->key[at]);
-    struct RedisModuleCallReply *reply = engine->call(call->context, "UNLINK", "!s", store->question->key[at]);
-    if (reply != NULL) engine->free_call_reply(reply);
-    store->key[at] = engine->open_key(call->context, store->question->key[at], ENGINE_READ | ENGINE_WRITE);
+    close_key(store, at);
+    struct RedisModuleCallReply *reply = call->engine->call(call->context, "UNLINK", "!s", store->question->key[at]);
+    if (reply != NULL) call->engine->free_call_reply(reply);
+}
+
+static void unlink_old(struct store *store, unsigned at)
+{
+    unlink_key(store, at);
+    open_key(store, at, false);
+}
+
+static void write_slots(struct store *store, unsigned at, uint64_t idle_us)
+{
+    const struct held held = slots_of(store, at);
+    const struct micro_slots *slots = held.slots;
+    const uint64_t settled = store->id;
+    if (slots->added == 0 && slots->freed == 0 && !slots->moved) return;
+    if (store->other[at]) unlink_key(store, at);
+    if (slots->added != 0 || slots->moved)
+        store->id = held_add(&held, &store->question->plan->rule[at], store->question->ask.now, idle_us);
+    if (slots->freed != 0) held_free(&held, settled, slots->freed);
 }
 
 /* What the key has now is this. */
@@ -239,7 +329,7 @@ static void write_whole(struct store *store, unsigned at, struct micro_state *st
     struct micro_log *log = &store->log[at];
     const bool has_ring = first->kind == MICRO_LOG && first->words != 0 && log->ring != NULL;
     size_t size = store->old_size[at];
-    if (size != 0) unlink_old(store, at);
+    if (size != 0 || store->other[at]) unlink_old(store, at);
     if (has_ring && size == 0) {
         write_log(store, at, state, idle_us);
         return;
@@ -257,10 +347,14 @@ static void write_whole(struct store *store, unsigned at, struct micro_state *st
 static void write_part(struct store *store, unsigned at, uint64_t idle_us)
 {
     char bytes[MICRO_BYTES_MAX];
-    struct micro_state part = {.count = 1};
+    const struct part cells = part_at(store->question, at);
+    struct micro_state part; /* only what is in use */
     size_t size = 0;
-    if (is_blank(store->question->plan, at)) return;
-    part.cell[0] = store->state.cell[at];
+    part.count = cells.end - cells.first;
+    part.marks = store->state.marks >> at & 1;
+    if (part.marks == 0 && is_blank(store->question->plan, cells)) return;
+    if (part.marks != 0) part.mark[0] = store->state.mark[at];
+    memcpy(part.cell, &store->state.cell[cells.first], part.count * sizeof part.cell[0]);
     const bool log = store->log[at].pushes || store->log[at].gives;
     size = micro_write(&part, bytes);
     if (log || !begins_with(store, at, bytes, size)) write_whole(store, at, &part, idle_us);
@@ -269,8 +363,11 @@ static void write_part(struct store *store, unsigned at, uint64_t idle_us)
 void store_write(struct store *store, uint64_t idle_us)
 {
     const struct question *question = store->question;
-    if (question->keys == 1) write_whole(store, 0, &store->state, idle_us);
-    for (unsigned i = 0; i < question->keys && question->keys != 1; i++) write_part(store, i, idle_us);
+    for (unsigned i = 0; i < question->keys; i++) {
+        if (question->plan->rule[i].kind == MICRO_CONCURRENT) write_slots(store, i, idle_us);
+        else if (question->keys == 1) write_whole(store, 0, &store->state, idle_us);
+        else write_part(store, i, idle_us);
+    }
     store_close(store);
 }
 
@@ -292,6 +389,15 @@ static bool take_alone(struct store *store, struct micro_answer *given)
     return true;
 }
 
+/* When will as many be free as are asked for? */
+static void find_slots(struct store *store)
+{
+    const int holder = micro_holder(store->question->plan);
+    if (holder < 0) return;
+    const struct held held = store_held(store);
+    held_find(&held, &store->question->plan->rule[holder], store->question->ask.cost[holder]);
+}
+
 bool store_take(const struct call *call, struct question *question, struct micro_answer *given)
 {
     struct store store;
@@ -299,8 +405,10 @@ bool store_take(const struct call *call, struct question *question, struct micro
     begin(&store, call, question);
     if (take_alone(&store, given)) return true;
     if (!read_keys(&store, question->ask.peek)) return false;
+    find_slots(&store);
     micro_take(question->plan, &store.state, store.log, &question->ask, given);
     if (given->changed && !question->ask.peek) store_write(&store, given->idle);
     else store_close(&store);
+    given->id = store.id;
     return true;
 }

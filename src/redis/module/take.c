@@ -2,7 +2,8 @@
    WEIR.TAKE, WEIR.CHARGE, WEIR.SETTLE, WEIR.FORGET.
 
        *8  verdict  :limit  :remaining  :delay_ns  :retry_ns  :full_ns  receipt or nothing  :late_ns
-                                                                                               as `weir serve` has it
+       *9  ...                      of a text with a concurrent limit: id or nothing           as `weir serve` has it
+       *9  ...                      of tenants: how many guarantees it was not charged to; 0 within the first
 
    A refusal that is not counted, and a look, write nothing. */
 #include "redis/module/store.h"
@@ -22,6 +23,18 @@ static void answer_verdict(const struct call *call, weir_verdict verdict)
     call->engine->reply_with_string_buffer(call->context, word->bytes, word->size);
 }
 
+/* What was lent was charged to nobody. */
+static unsigned note_lent(struct question *question, const struct micro_answer *given)
+{
+    unsigned lent = 0;
+    for (unsigned i = 0; i < question->plan->count; i++) {
+        const bool is = (given->lent >> i & 1) != 0;
+        if (is) question->ask.cost[i] = 0;
+        lent += is;
+    }
+    return lent;
+}
+
 static bool is_due(const struct question *question, const struct micro_answer *given)
 {
     bool taken = false;
@@ -36,19 +49,33 @@ static void answer_receipt(const struct call *call, const struct question *quest
     call->engine->reply_with_string_buffer(call->context, receipt, size);
 }
 
-static void answer(const struct call *call, const struct question *question, const struct micro_answer *given,
+/* Above 2^53, so it is no number to many clients. */
+static void answer_id(const struct call *call, uint64_t id)
+{
+    char text[CALL_DIGITS_MAX];
+    if (id != 0) call->engine->reply_with_string_buffer(call->context, text, call_digits(id, text));
+    else call->engine->reply_with_null(call->context);
+}
+
+static void answer(const struct call *call, struct question *question, const struct micro_answer *given,
                    bool has_receipt)
 {
-    call->engine->reply_with_array(call->context, ANSWERS);
+    const bool tenants = question->plan->levels > 1;
+    const unsigned lent = tenants ? note_lent(question, given) : 0;
+    const bool holds = micro_holder(question->plan) >= 0;
+    const uint64_t starts = !holds ? given->taken : given->id != 0 ? given->id : given->taken * MICRO_ID_PARTS;
+    call->engine->reply_with_array(call->context, holds || tenants ? ANSWERS + 1 : ANSWERS);
     answer_verdict(call, given->verdict);
     call_integer(call, given->limit);
     call_integer(call, given->remaining);
     call_ns(call, given->delay);
     call_ns(call, given->retry);
     call_ns(call, given->full);
-    if (has_receipt && is_due(question, given)) answer_receipt(call, question, given->taken);
+    if (has_receipt && is_due(question, given)) answer_receipt(call, question, starts);
     else call->engine->reply_with_null(call->context);
     call_ns(call, given->late);
+    if (holds) answer_id(call, given->id);
+    if (tenants) call_integer(call, lent);
 }
 
 /* ---- WEIR.TAKE ---- */
@@ -110,10 +137,10 @@ void charge_run(const struct call *call)
         !question_numbers(call, &question, &at, charge_example, question.ask.cost) ||
         !question_ends(call, at, charge_example) || !store_open(&store, call, &question, false))
         return;
-    question.ask.now = clock_read(&call->module->clock, call->engine);
     micro_charge(question.plan, &store.state, store.log, &question.ask, &given);
     if (given.changed) store_write(&store, given.idle);
     else store_close(&store);
+    given.id = store.id;
     answer(call, &question, &given, false);
 }
 
@@ -148,8 +175,9 @@ void settle_run(const struct call *call)
         !question_numbers(call, &question, &at, settle_example, actual) || !question_ends(call, at, settle_example) ||
         !store_open(&store, call, &question, false))
         return;
-    const uint64_t now = clock_read(&call->module->clock, call->engine);
-    micro_settle(question.plan, &store.state, store.log, now, taken, charged, actual, &given);
+    store.id = taken;
+    if (micro_holder(question.plan) >= 0) taken /= MICRO_ID_PARTS;
+    micro_settle(question.plan, &store.state, store.log, question.ask.now, taken, charged, actual, &given);
     if (given.changed) store_write(&store, given.idle);
     else store_close(&store);
     call_integer(call, 1);

@@ -24,15 +24,18 @@
 --
 --     "weir" 1 n 0 0 | kind + 256 * words, per, word, word... | the next limit's |      gone when all is full again
 --
--- and behind the cell of a sliding-log, which is alone, there are its entries: of a long log a call reads few.
+-- and behind the cell of a sliding-log, which is alone, there are its entries: of a long log a call reads few.  Of
+-- tenants with weights the last cell may be a mark, which no limit writes: fixed with a burst of 1.  The slots of a
+-- concurrent limit are a sorted set by the us at which they end, at a key of its own.
 --
 -- Asked with one key for all limits of a text, or with a key for each.  Answers are numbers in us; see README and
 -- doc/engine.md.  A refusal writes nothing, unless refused calls are counted.  Errors begin with WEIRLIMIT (a
 -- text, with its column), WEIRARG, WEIRKEYS or WEIRVALUE.
 --
---     weir_take    keys  limit cost... [PEEK] [WAIT us]     verdict limit remaining delay retry full taken late
+--     weir_take    keys  limit cost... [PEEK] [WAIT us]     verdict limit remaining delay retry full taken late [id]
 --     weir_charge  keys  limit cost...                      the same; takes whatever the balance
 --     weir_settle  keys  limit taken:cost... actual...      1
+--     weir_renew, weir_release  keys  limit id              1, or 0 when nothing is held under this id any more
 --     weir_forget  keys                                     how many there were
 --     weir_lease   key   limit want lifetime_us [id permits unused]      permits id remaining retry
 --     weir_return  key   limit id permits unused          1, or 0 when its time was over
@@ -46,7 +49,7 @@ local VERSION = '0.1.0' -- as in weir.h
 -- Out of reach while FUNCTION LOAD runs: the first call fetches them.
 local find, match, sub, gsub, format, rep, byte, upper, gmatch
 local fmod, floor, max, min, unpack, pcall, tonumber
-local call, try, pack, unpack_bytes, concat, type
+local call, try, pack, unpack_bytes, concat, type, tostring
 
 local function fetch()
     find, match, sub, gsub, format = string.find, string.match, string.sub, string.gsub, string.format
@@ -54,7 +57,7 @@ local function fetch()
     upper = string.upper
     fmod, floor, max, min = math.fmod, math.floor, math.max, math.min
     call, try, pack, unpack_bytes = redis.call, redis.pcall, struct.pack, struct.unpack
-    concat, type = table.concat, _G.type
+    concat, type, tostring = table.concat, _G.type, _G.tostring
     unpack, pcall, tonumber = _G.unpack, _G.pcall, _G.tonumber
 end
 
@@ -66,14 +69,15 @@ local PERIOD_MOST = 2 ^ 50 -- us, 35 years: of it some are added to a time
 local LIFETIME_MOST = 2 ^ 40 -- us of a lease
 local BURST_MOST = 2 ^ 37 - 1 -- of a cell; a larger burst is as this one there
 local LEASE_SHARE, LEASE_LEAST = 8, 2 -- a lease has at most this part of what is there, and at least so many
-local LIMITS_MOST, WORDS_MOST, PLANS_MOST, TEXT_MOST = 8, 7, 1000, 1024
+local LEVELS_MOST, LIMITS_MOST, WORDS_MOST, PLANS_MOST, TEXT_MOST = 4, 8, 7, 1000, 1024
 local LOG_MOST, LOG_REACH, LOG_READ = 100000, 1024, 848 -- permits; entries written at once; bytes that are read
+local SLOTS_MOST, ID_PARTS = 10000, 1000 -- of a concurrent limit; ids of one us
 
 -- As they are in the first byte of a cell.
-local NONE, UNLIMITED, GCRA, HYBRID, LEAKY, FIXED, SLIDING, LOG = 0, 1, 2, 3, 4, 5, 6, 7
+local NONE, UNLIMITED, GCRA, HYBRID, LEAKY, FIXED, SLIDING, LOG, CONCURRENT = 0, 1, 2, 3, 4, 5, 6, 7, 8
 local KIND = {
     none = NONE, unlimited = UNLIMITED, gcra = GCRA, hybrid = HYBRID, leaky = LEAKY, ['fixed-window'] = FIXED,
-    ['sliding-window'] = SLIDING, ['sliding-log'] = LOG,
+    ['sliding-window'] = SLIDING, ['sliding-log'] = LOG, concurrent = CONCURRENT,
 }
 
 local function fail(...)
@@ -131,9 +135,11 @@ end
 
 -- ---- the text of a limit ------------------------------------------------------------------------------------------
 --
---     text   = limit { ";" limit }                       spaces around ";" and between options, nowhere else
---     limit  = "none" | "unlimited" | rate { " " option }
+--     text   = level { " under " level }                 of tenants: the user's, the organisation's ... all
+--     level  = limit { ";" limit }                       spaces around ";" and between options, nowhere else
+--     limit  = "none" | "unlimited" [ " weight=" COUNT ] | rate { " " option } | slots " lease=" COUNT PERIOD
 --     rate   = COUNT [ " " UNIT ] "/" [ COUNT ] PERIOD   PERIOD: ns us ms s min h d w year
+--     slots  = COUNT " concurrent" [ " " UNIT ]
 --     option = NAME [ "=" VALUE ]                        VALUE: a COUNT, a time (COUNT PERIOD), or a word
 --
 -- The module reads the same texts, see src/redis/micro/plain.c; weir's clients write anything richer in this way.
@@ -143,7 +149,9 @@ local read_text
 do
 
 local text, at, limit -- what is being read, and where; `limit` is what was said of the limit that is being read
-local logs, log_permits -- of the text so far
+local logs, log_permits, held_slots -- of the text so far
+
+local WEIGHT_MOST, PARTS_BITS, BURST_PARTS = 1000, 40, 2 ^ 45 -- of tenants: parts of a us, of a shared burst
 
 local US = { -- and ns, of which a us has 1000
     us = 1, ms = 1e3, s = 1e6, min = 6e7, h = 3.6e9, d = 8.64e10, w = 6.048e11, year = 3.1536e13,
@@ -151,9 +159,10 @@ local US = { -- and ns, of which a us has 1000
 local NO_UNITS = ' bits kbits mbits gbits bps kbps mbps gbps secs seconds mins minutes hours days weeks years '
     .. 'strictness ' -- words of richer texts
 local OPTIONS_OF = {
-    gcra = ' burst debt start ', hybrid = ' burst catchup debt start ', leaky = ' burst nodelay delay ',
+    gcra = ' burst debt start guaranteed weight ', hybrid = ' burst catchup debt start ',
+    leaky = ' burst nodelay delay ', none = ' nothing ', unlimited = ' weight ',
     ['fixed-window'] = ' block align count-refused ', ['sliding-window'] = ' debt ',
-    ['sliding-log'] = ' gap edge count-refused ',
+    ['sliding-log'] = ' gap edge count-refused ', concurrent = ' lease ',
 }
 
 local function mistake(column, words)
@@ -165,7 +174,7 @@ local function skip_spaces()
 end
 
 local function is_end()
-    return find(text, '^;', at) or at > #text
+    return find(text, '^;', at) or at > #text or (sub(text, at - 1, at - 1) == ' ' and find(text, '^under ', at))
 end
 
 local function digits(pattern, expected)
@@ -232,16 +241,34 @@ local OPTIONS = {
     algorithm = {one_of(' gcra hybrid leaky fixed-window sliding-window sliding-log ')},
     nodelay = {nil, 'leaky'}, delay = {count, 'leaky'}, gap = {time, 'sliding-log'}, block = {time, 'fixed-window'},
     align = {one_of(' clock first '), 'fixed-window'}, edge = {one_of(' open closed '), 'sliding-log'},
-    ['count-refused'] = {nil, 'sliding-log'},
+    ['count-refused'] = {nil, 'sliding-log'}, lease = {time}, guaranteed = {nil}, weight = {count},
 }
 local BRINGS = {'catchup', 'nodelay', 'delay', 'gap', 'block', 'align', 'edge', 'count-refused'} -- the first one does
+
+local function is_unit(word)
+    return #word <= 23 and find(word, '^%l[%l-]+s$') and not holds(NO_UNITS, word)
+end
+
+-- Behind "concurrent" may be a unit, or the options begin.
+local function read_slots()
+    local from, word, behind = match(text, '^ +()(%l[%l-]*)()', at)
+    limit.slots, limit.algorithm = true, 'concurrent'
+    if not word or sub(text, behind, behind) == '=' then return end
+    if not is_unit(word) then mistake(from, 'expected a unit or lease=; for example 20 concurrent jobs lease=30s') end
+    at, limit.unit = behind, word
+end
 
 local function read_rate()
     limit.column.rate = at
     limit.count = count()
     if limit.count == 0 then mistake(limit.column.rate, 'a rate is above 0; to stop everything write none') end
+    local slots = match(text, '^ concurrent()', at)
+    if slots and not find(text, '^[%l-]', slots) then
+        at = slots
+        return read_slots()
+    end
     local unit, behind = match(text, '^ (%l[%l-]+s)()/', at)
-    if unit and #unit <= 23 and not holds(NO_UNITS, unit) then at = behind end
+    if unit and is_unit(unit) then at, limit.unit = behind, unit end
     if sub(text, at, at) ~= '/' then
         mistake(at, 'expected "/" and a period behind a plain count, or a unit and those; for example 100000 '
             .. 'tokens/min (weir explain writes any limit so)')
@@ -264,6 +291,11 @@ local function read_option()
 end
 
 local function choose_algorithm()
+    if limit.slots and limit.column.algorithm then
+        mistake(limit.column.algorithm, 'how many at once has no other algorithm; leave it out')
+    elseif limit.open and limit.column.algorithm then
+        mistake(limit.column.algorithm, limit.open .. ' has no other algorithm; leave it out')
+    end
     for i = 1, #BRINGS do
         limit.algorithm = limit.algorithm or (limit[BRINGS[i]] and OPTIONS[BRINGS[i]][2])
     end
@@ -350,6 +382,7 @@ function COMPILE.gcra(rule)
     default_burst()
     local per, permit = rate_of()
     compile_line(rule, per, permit, 1, 1)
+    rule.guaranteed = limit.guaranteed
 end
 
 -- Two operations, and 10 ms at least; where they last less than 200 ms, what is lost is made up for.
@@ -451,18 +484,41 @@ COMPILE['sliding-log'] = function(rule)
     if rule.closed and limit.parts == 1 then rule.period = us_up('rate', limit.us + 1, 1) end
 end
 
+function COMPILE.concurrent(rule)
+    if not limit.lease then
+        refuse('rate', 'how long may one run that does not say when it ends? write lease=TIME; for example 20 '
+            .. 'concurrent lease=30s')
+    elseif limit.count > SLOTS_MOST then
+        refuse('rate', 'an engine keeps at most 10000 slots at one key; for example 10000 concurrent lease=30s')
+    elseif limit.lease == 0 then
+        refuse('lease', 'a lease is longer than 0; for example lease=30s')
+    elseif held_slots then
+        refuse('rate', 'at most one limit of a text is concurrent: the lower one is enough')
+    end
+    held_slots = true
+    rule.burst, rule.period = limit.count, us_up('lease', limit.lease, limit.lease_parts)
+end
+
+function COMPILE.unlimited(rule) rule.burst = MOST end
+
+function COMPILE.none(rule) rule.burst = 0 end
+
+local function check_weight()
+    if limit.weight and (limit.weight == 0 or limit.weight > WEIGHT_MOST) then
+        refuse('weight', 'a weight is 1 to 1000; for example 300/s weight=3')
+    end
+end
+
 -- "unlimited" and "none" have no rate.
 local function read_limit()
     skip_spaces()
-    limit = {column = {}}
+    limit = {column = {rate = at}}
     local open, behind = match(text, '^(%l+)()', at)
     if open == 'unlimited' or open == 'none' then
-        at = behind
-        skip_spaces()
-        if not is_end() then mistake(at, 'expected ";" or the end') end
-        return {kind = KIND[open], burst = open == 'none' and 0 or MOST}
+        at, limit.open, limit.algorithm = behind, open, open
+    else
+        read_rate()
     end
-    read_rate()
     while true do
         local from = at
         skip_spaces()
@@ -471,20 +527,75 @@ local function read_limit()
         read_option()
     end
     choose_algorithm()
-    local rule = {kind = KIND[limit.algorithm]}
+    local rule = {kind = KIND[limit.algorithm], weight = limit.weight}
+    rule.unit = rule.kind > UNLIMITED and (limit.unit or 'requests') or nil
     COMPILE[limit.algorithm](rule)
+    check_weight()
     return rule
+end
+
+-- The guaranteed limit is the first of its level, and those behind it are its ceiling; so is the one with a weight.
+local function check_first(plan)
+    local first = #plan == 1 or plan.level[#plan] ~= plan.level[#plan - 1]
+    if plan[#plan].guaranteed and not first then
+        refuse('guaranteed', 'the guaranteed limit comes first, and its ceiling behind it; for example 5/s '
+            .. 'guaranteed; 20/s')
+    elseif plan[#plan].weight and not first then
+        refuse('weight', 'the weight of a tenant is in its first limit; for example 300/s weight=3; 10k/h')
+    end
+end
+
+-- The first weight of a text counts; the limit whose room is shared is the first by gcra of the last level.  A permit
+-- is as many parts of a us as its burst allows.
+local function find_weight(plan)
+    for i = #plan, 1, -1 do
+        local rule, level = plan[i], plan.level[i]
+        if rule.weight and level < plan.levels then plan.weight, plan.weight_level = rule.weight, level end
+        if rule.kind == GCRA and level == plan.levels then plan.shared = i end
+    end
+    if not plan.weight then return end
+    local rule = plan[plan.shared or mistake(1, 'weights share a rate: expected a limit by gcra in their parent; for '
+        .. 'example unlimited weight=2 under 400/s')]
+    for bits = PARTS_BITS, 0, -1 do
+        plan.parts = 2 ^ bits -- of a us
+        plan.permit = muldiv(rule.permit, plan.parts, rule.per)
+        if times(rule.burst, plan.permit) <= BURST_PARTS then
+            if plan.permit >= WEIGHT_MOST then return end
+            break
+        end
+    end
+    mistake(1, 'this burst is too large for an engine to share it by weight; write a smaller one, for example '
+        .. 'unlimited weight=2 under 400/s burst=100')
+end
+
+-- A parent owes whatever its tenants are guaranteed.
+local function check_tenants(plan)
+    if plan.levels == 1 then return end
+    if plan.levels > LEVELS_MOST then mistake(1, 'a text has at most 8 limits, of up to 4 levels') end
+    for i = 1, #plan do
+        local rule = plan[i]
+        if rule.kind == LOG or rule.kind == CONCURRENT then
+            mistake(1, 'of tenants an engine keeps no sliding-log and no concurrent limit, which have keys of their '
+                .. 'own; ask for these apart')
+        end
+        if rule.kind == GCRA and plan.level[i] > 1 then rule.debt = MOST - rule.top end
+    end
+    find_weight(plan)
 end
 
 function read_text(limits)
     local plan = {}
-    text, at, logs, log_permits = limits, 1, 0, 0
+    text, at, logs, log_permits, held_slots = limits, 1, 0, 0, false
+    plan.levels, plan.level = 1, {}
     repeat
         if #plan == LIMITS_MOST then mistake(at, 'a text holds at most 8 limits') end
-        plan[#plan + 1] = read_limit()
-        local more = sub(text, at, at) == ';'
+        plan[#plan + 1], plan.level[#plan + 1] = read_limit(), plan.levels
+        check_first(plan)
+        local more, under = sub(text, at, at) == ';', find(text, '^under ', at)
         if more then at = at + 1 end
-    until not more
+        if under then plan.levels, at = plan.levels + 1, at + 6 end
+    until not (more or under)
+    check_tenants(plan)
     for i = 1, #plan do
         if plan[i].kind == LOG then plan[i].debt = floor(LOG_REACH / logs) end
     end
@@ -635,7 +746,7 @@ function gcra.adapt(rule, cell, now)
     end
     if rerule_needed(rule, cell) then cell[4] = rerule_used(rule, cell, cell[4]) end
     rerule_mark(rule, cell)
-    cell[4] = min(cell[4], rule.top + rule.debt)
+    cell[4] = min(cell[4], MOST) -- not at the debt: callers may wait above it
     local back = set_back(cell, now)
     bring(rule, cell, now)
     return back
@@ -868,6 +979,7 @@ function fixed.adapt(rule, cell, now)
     if cell[1] < 256 then cell[1], cell[2], cell[3], cell[4] = FIXED + WORDS_2, 0, 0, 0 end
     local ends = cell[3]
     cell[3], cell[4] = min(ends, now + max(rule.period, rule.block)), min(cell[4], MOST)
+    cell.burst = 0 -- a mark has one
     return ends > cell[3]
 end
 
@@ -1255,9 +1367,153 @@ end
 
 end
 
+-- ---- concurrent: slots, a sorted set by their ends ----
+--
+-- The set has a clock of its own, the engine's, moved on where that went back; its first member, weir:AHEAD, says how
+-- far ahead it is, and by its score when it was written last.  The others are ID, and ID:1 ... of a call that took
+-- several.  The cell has `key`; at, ahead, was (ahead, before now); held, over: slots with a lease, and those whose
+-- lease is over; last: the end of the last one; and what is to be written: added and ends, freed.
+
+local concurrent = {refuse = nothing}
+do
+
+local function name_of(id, i)
+    return i == 0 and id or id .. ':' .. format('%d', i)
+end
+
+-- By its own clock.
+local function begin(key, now, seen, ahead)
+    local is_ahead = max(ahead, seen - now)
+    return {CONCURRENT, 0, key = key, was = ahead, ahead = is_ahead, at = now + is_ahead, held = 0, over = 0, last = 0}
+end
+
+local function at_place(key, place)
+    local found = call('ZRANGE', key, place, place, 'WITHSCORES')
+    return found[1], tonumber(found[2] or 0)
+end
+
+-- nil: there is something else, or, 0, nothing.
+function concurrent.clock_of(key)
+    local found = try('ZRANGE', key, 0, 0, 'WITHSCORES')
+    local ahead = not found.err and match(found[1] or '', '^weir:(%d+)$')
+    if not ahead or tonumber(ahead) > MOST or format('%.0f', ahead) ~= ahead then
+        return nil, not found.err and #found
+    end
+    return tonumber(ahead), max(-tonumber(found[2]), 0)
+end
+
+function concurrent.read(key, now)
+    local ahead, seen = concurrent.clock_of(key)
+    if not ahead then return seen == 0 and begin(key, now, 0, 0) or nil end
+    local cell = begin(key, now, seen, ahead)
+    cell.held = call('ZCOUNT', key, format('(%.0f', cell.at), '+inf')
+    cell.over = call('ZCARD', key) - cell.held - 1
+    if cell.held > 0 then
+        local _, last = at_place(key, -1)
+        cell.last = last
+    end
+    return cell
+end
+
+function concurrent.anew(key, now) return begin(key, now, 0, 0) end
+
+function concurrent.adapt(_, cell) return cell.ahead ~= cell.was end
+
+local function free(rule, cell) return max(rule.burst - cell.held, 0) end
+
+function concurrent.offer(rule, cell, _, cost)
+    if cost > rule.burst then return NEVER, 0 end
+    if cost <= free(rule, cell) then return 0, 0 end
+    local _, ends = at_place(cell.key, cell.over + cell.held + cost - rule.burst)
+    return max(ends - cell.at, 1), 0
+end
+
+function concurrent.take(rule, cell, _, cost)
+    cell.added, cell.ends, cell.held = cost, cell.at + rule.period, cell.held + cost
+    cell.last = max(cell.last, cell.ends)
+end
+
+function concurrent.charge(rule, cell, now, cost)
+    local taken = min(cost, free(rule, cell))
+    if taken > 0 then concurrent.take(rule, cell, now, taken) end
+end
+
+concurrent.room = free
+
+function concurrent.full(_, cell)
+    return cell.held == 0 and 0 or max(cell.last - cell.at, 0)
+end
+
+concurrent.idle = concurrent.full
+
+function concurrent.give(_, cell, _, _, charged, unused) cell.freed = min(unused, charged) end
+
+-- ---- what is held under an id, and what is written ----
+
+-- They end together, and go from the last one on.
+function concurrent.count(cell, id)
+    local found = 0
+    while tonumber(call('ZSCORE', cell.key, name_of(id, found)) or 0) > cell.at do found = found + 1 end
+    return found
+end
+
+local function put(cell, id, slots)
+    local words = {format('%.0f', -cell.at), 'weir:' .. format('%.0f', cell.ahead)}
+    if cell.ahead ~= cell.was then call('ZREM', cell.key, 'weir:' .. format('%.0f', cell.was)) end
+    for i = 0, slots - 1 do
+        words[#words + 1] = format('%.0f', cell.ends)
+        words[#words + 1] = name_of(id, i)
+        if #words >= 1000 then
+            call('ZADD', cell.key, unpack(words))
+            words = {}
+        end
+    end
+    if #words > 0 then call('ZADD', cell.key, unpack(words)) end
+end
+
+-- The us, and what no other node would choose: where a table is in memory; one further where there is such a slot.
+local function new_id(cell, now)
+    local us, part = now, fmod(tonumber(match(tostring({}), '%x+$') or '0', 16) / 16, ID_PARTS)
+    while true do
+        local id = format('%.0f%03d', us, part)
+        if not call('ZSCORE', cell.key, id) then return id end
+        part = part + 1
+        if part >= ID_PARTS then us, part = us + 1, 0 end
+    end
+end
+
+function concurrent.write(rule, cell, now, until_ms)
+    local gone = min(cell.over, max(cell.held + cell.over - rule.burst, 0))
+    local id = cell.added and new_id(cell, now)
+    if gone > 0 then call('ZREMRANGEBYRANK', cell.key, 1, gone) end
+    put(cell, id, cell.added or 0)
+    call('PEXPIREAT', cell.key, until_ms)
+    return id
+end
+
+-- When nothing is held any more there is nothing to be kept.
+function concurrent.free(cell, id, slots)
+    local there = concurrent.count(cell, id)
+    for i = there - 1, max(there - slots, 0), -1 do call('ZREM', cell.key, name_of(id, i)) end
+    if there > 0 and there <= slots and cell.held <= there then call('UNLINK', cell.key) end
+    return there
+end
+
+function concurrent.renew(rule, cell, id)
+    local there = concurrent.count(cell, id)
+    if there == 0 then return 0 end
+    cell.ends = cell.at + rule.period
+    put(cell, id, there)
+    local _, last = at_place(cell.key, -1)
+    call('PEXPIREAT', cell.key, format('%d', divide_up(last - cell.ahead, 1000)))
+    return 1
+end
+
+end
+
 local KINDS = {
     [NONE] = plain, [UNLIMITED] = plain, [GCRA] = gcra, [HYBRID] = hybrid, [LEAKY] = leaky, [FIXED] = fixed,
-    [SLIDING] = sliding, [LOG] = log,
+    [SLIDING] = sliding, [LOG] = log, [CONCURRENT] = concurrent,
 }
 
 -- ---- several limits, all or none ----------------------------------------------------------------------------------
@@ -1270,6 +1526,131 @@ local plan, cells, now, wait
 local cost, waits = {}, {}
 local longest, retry -- which limit has the longest wait, the first of them; and how long that is
 
+-- ---- tenants: src/core/tenants.h says who pays ----
+
+local by -- the level by whose guarantee a call passes; plan.levels + 1: it borrows
+
+-- And who gets what is idle: a mark of each tenant and of their parent, as a cell at their key, says how far their
+-- finish and lead are ahead of now, in parts of a us; nil: there is none at any key.
+local marks
+local weights = {}
+do
+local fair_cost, fair_lead, fair_start -- of a call with a weight
+local AHEAD, BEHIND = 64, 4
+
+local function ahead_of(mark)
+    return mark and max(mark[4] - max(now - mark[3], 0) * mark[2], 0) or 0
+end
+
+-- To this time; those that have run out are no more.
+function weights.bring()
+    for i, mark in pairs(marks) do
+        mark[3], mark[4] = min(mark[3], now), min(mark[4], MOST)
+        if ahead_of(mark) == 0 then marks[i] = nil end
+    end
+    if not next(marks) then marks = nil end
+end
+
+-- Us until the last of them has run out.
+function weights.idle()
+    local idle = 0
+    for _, mark in pairs(marks) do idle = max(idle, divide_up(ahead_of(mark), mark[2])) end
+    return idle
+end
+
+local function mark_at(level)
+    local mark = marks and marks[level]
+    return mark and mark[2] == plan.parts and ahead_of(mark) or 0
+end
+
+-- Permits that the shared limit has to have beside the cost for the call to borrow.
+function weights.spare(i)
+    local lead, finish = mark_at(plan.levels), mark_at(plan.weight_level)
+    local burst = plan[i].burst * plan.permit
+    local behind = divide(burst, BEHIND)
+    if lead <= behind then lead = burst * AHEAD end
+    fair_cost, fair_lead = times(cost[i], plan.permit), lead
+    fair_start = max(finish, lead - behind)
+    local spare = divide(max(burst - fair_cost, 0), 2) - 2 * max(lead - fair_start, 0)
+    return divide(max(spare, 0), plan.permit)
+end
+
+local function set_mark(level, ahead)
+    marks[level] = {FIXED + WORDS_2, plan.parts, now, min(ahead, MOST), burst = 1}
+end
+
+-- Of a call that was lent something by no guarantee.
+function weights.count()
+    if by <= plan.levels or cost[plan.shared] == 0 then return end
+    marks = marks or {}
+    set_mark(plan.weight_level, fair_start + max(divide(fair_cost, plan.weight), 1))
+    set_mark(plan.levels, max(fair_lead, fair_start))
+end
+
+-- The last cell of a value, where no limit wrote it.
+function weights.split(found)
+    local last = found[#found]
+    if #found == 1 or last[1] ~= FIXED + WORDS_2 or last.burst ~= 1 or last[2] == 0 then return end
+    found[#found] = nil
+    return last
+end
+
+end
+
+-- At the last level it is a limit like any other.
+local function is_guaranteed(i)
+    return plan[i].guaranteed and plan.level[i] < plan.levels
+end
+
+-- What a call by this level's guarantee needs to have room.
+local function is_needed(i, level)
+    if is_guaranteed(i) then return plan.level[i] == level end
+    return plan.level[i] <= level
+end
+
+local function is_lent(i) return plan.levels > 1 and is_guaranteed(i) and plan.level[i] < by end
+
+-- Us until it can be owed; others than gcra keep what they can.
+local function owed_after(i)
+    local rule, cell = plan[i], cells[i]
+    if rule.kind == NONE then return NEVER end
+    if rule.kind ~= GCRA then return 0 end
+    local ticks = times(cost[i], rule.permit)
+    if ticks == MOST then return NEVER end
+    return cell[4] + ticks <= MOST and 0 or time_to(rule, cell, MOST - ticks)
+end
+
+-- The limit that is waited for, of those that the call needs; or whose debt is.
+local function find_longest()
+    local longest_wait = 0
+    for i = 1, #plan do
+        local waits_for = owed_after(i)
+        if is_needed(i, by) then waits_for = max(waits_for, waits[i]) end
+        if waits_for > longest_wait then longest, longest_wait = i, waits_for end
+    end
+end
+
+local function choose()
+    local plain_wait, held_wait, by_level = {}, 0, {}
+    for level = 1, plan.levels do plain_wait[level] = 0 end
+    for i = 1, #plan do
+        local level = plan.level[i]
+        if is_guaranteed(i) then by_level[level] = waits[i]
+        else plain_wait[level] = max(plain_wait[level], waits[i]) end
+        held_wait = max(held_wait, owed_after(i))
+    end
+    local so_far, best = 0, nil
+    longest, by = 1, plan.levels + 1
+    for level = 1, plan.levels do
+        so_far = max(so_far, plain_wait[level])
+        local passes = by_level[level] and max(so_far, held_wait, by_level[level])
+        if passes and (not best or passes < best) then best, by = passes, level end
+    end
+    if not best or so_far < best then best, by = so_far, plan.levels + 1 end
+    retry = best
+    find_longest()
+end
+
 -- Asks all; and, of the first, the way to its start.
 local function ask_all()
     local delay
@@ -1280,7 +1661,12 @@ local function ask_all()
         waits[i], delay = passes, delay or starts
         if passes > retry then longest, retry = i, passes end
     end
-    return delay
+    if plan.levels == 1 then return delay end
+    local shared = plan.weight and plan.shared
+    local spare = shared and weights.spare(shared) or 0
+    if spare ~= 0 then waits[shared] = gcra.offer(plan[shared], cells[shared], now, cost[shared] + spare, wait) end
+    choose()
+    return 0
 end
 
 -- true: a limit has something to remember of it.
@@ -1288,8 +1674,9 @@ local function commit(verb)
     local remembers = false
     for i = 1, #plan do
         local rule = plan[i]
-        if cost[i] ~= 0 and rule.does ~= plain then
-            rule.does[verb](rule, cells[i], now, cost[i])
+        if cost[i] ~= 0 and rule.does ~= plain and not is_lent(i) then
+            local owed = plan.level[i] > by and rule.kind ~= GCRA
+            rule.does[owed and 'charge' or verb](rule, cells[i], now, cost[i])
             remembers = true
         end
     end
@@ -1317,13 +1704,32 @@ local function find_never()
     end
 end
 
+local function left_of(i, paid)
+    local left = plan[i].does.room(plan[i], cells[i], now)
+    if paid and left ~= ALL and not is_lent(i) then return max(left - cost[i], 0) end
+    return left
+end
+
+-- The most that would pass: by a guarantee, or borrowed.
+local function least_left_of_tenants(paid)
+    local tightest, remaining
+    for level = 1, plan.levels + 1 do
+        local limit, least, stands = 1, ALL, level > plan.levels
+        for i = 1, #plan do
+            stands = stands or (is_guaranteed(i) and plan.level[i] == level)
+            if is_needed(i, level) and left_of(i, paid) < least then limit, least = i, left_of(i, paid) end
+        end
+        if stands and (not remaining or least > remaining) then tightest, remaining = limit, least end
+    end
+    return tightest, remaining
+end
+
 -- The tightest limit, the first of them, and what is left of it; `paid`: as if that had been taken, too.
 local function least_left(paid)
+    if plan.levels > 1 then return least_left_of_tenants(paid) end
     local tightest, remaining = 1, ALL
     for i = 1, #plan do
-        local rule = plan[i]
-        local left = rule.does.room(rule, cells[i], now)
-        if paid and left ~= ALL then left = max(left - cost[i], 0) end
+        local left = left_of(i, paid)
         if left < remaining then tightest, remaining = i, left end
     end
     return tightest, remaining
@@ -1337,13 +1743,14 @@ end
 local function idle_at()
     local idle = 0
     for i = 1, #plan do idle = max(idle, plan[i].does.idle(plan[i], cells[i], now)) end
+    if marks then idle = max(idle, weights.idle()) end
     return now + idle
 end
 
 -- The answer to a refusal.
 local function refusal()
     local _, remaining = least_left()
-    local never = retry == NEVER and find_never()
+    local never = retry == NEVER and (plan.levels > 1 and longest or find_never())
     local limit_at, again = never or longest, never and 0 or min(retry, ALL)
     return {never and 'never' or 'deny', limit_at - 1, remaining, 0, again, max(full_of(limit_at), again), now, 0}
 end
@@ -1379,6 +1786,7 @@ local function prepare_layouts()
     allow(FIXED, 2)
     allow(SLIDING, 3)
     allow(LOG, 7)
+    allow(CONCURRENT, 0)
 end
 
 local function is_sound(cell)
@@ -1403,8 +1811,8 @@ local function split_cell(cell, is_old)
     return true
 end
 
--- The cells of a value; an error where it is none that this weir reads.  An older format is converted in here.  whole:
--- its size, of which this may be a part.
+-- The cells of a value, and a mark; an error where it is none that this weir reads.  An older format is converted in
+-- here.  whole: its size, of which this may be a part.
 local function read_value(key, value, whole)
     local position, size, found, logs = 9, #value, {}, false
     local head = size > 8 and unpack_bytes('<I8', value)
@@ -1421,39 +1829,45 @@ local function read_value(key, value, whole)
     local alone = logs and count == 1 and log.is_sound(found[1], whole or size)
     if not alone and (logs or position ~= size + 1) then foreign(key, value) end
     if logs then found[1].key, found[1].value = key, value end
-    return found
+    return found, weights.split(found)
 end
 
 local function first_word(cell)
     return cell[1] + 65536 * (cell.burst or 0)
 end
 
-local function write_cells(first, last)
-    local cell = cells[first]
-    local value = pack(LAYOUT_OF_FIRST[WORDS_OF[cell[1]]], HEAD[last - first + 1], first_word(cell), unpack(cell, 2))
+-- Beside as many limits as fit there is no room for a mark.
+local function write_cells(first, last, mark)
+    local cell, count = cells[first], last - first + 1
+    if mark and count < LIMITS_MOST then count = count + 1 else mark = nil end
+    local value = pack(LAYOUT_OF_FIRST[WORDS_OF[cell[1]]], HEAD[count], first_word(cell), unpack(cell, 2))
     for i = first + 1, last do
         cell = cells[i]
         value = value .. pack(LAYOUT[WORDS_OF[cell[1]]], first_word(cell), unpack(cell, 2))
     end
-    return value
+    return mark and value .. pack(LAYOUT[2], first_word(mark), unpack(mark, 2)) or value
 end
 
-local function has_log()
+-- What has a key of its own.
+local function has_own()
     for i = 1, #plan do
-        if plan[i].kind == LOG then return true end
+        if plan[i].kind == LOG then return 'sliding-log' end
+        if plan[i].kind == CONCURRENT then return 'concurrent limit' end
     end
-    return false
 end
 
 local function check_keys(keys)
     if #keys == 1 and #plan == 1 then return end
+    if plan.levels > 1 and #keys ~= plan.levels then
+        fail('WEIRKEYS these are %d levels of tenants: expected a key for each, not %d', plan.levels, #keys)
+    end
     if #plan == 1 then
         fail('WEIRKEYS expected one key for this limit, not %d', #keys)
-    elseif #keys ~= 1 and #keys ~= #plan then
+    elseif plan.levels == 1 and #keys ~= 1 and #keys ~= #plan then
         fail('WEIRKEYS these are %d limits: expected one key for all, or %d, not %d', #plan, #plan, #keys)
-    elseif #keys == 1 and has_log() then
-        fail('WEIRKEYS a sliding-log in a list has a key of its own: expected one key for each limit; for example '
-            .. '{user:42}:a {user:42}:b')
+    elseif #keys == 1 and has_own() then
+        fail('WEIRKEYS a %s in a list has a key of its own: expected one key for each limit; for example '
+            .. '{user:42}:a {user:42}:b', has_own())
     end
     for i = 2, #keys do
         for j = 1, i - 1 do
@@ -1464,34 +1878,71 @@ local function check_keys(keys)
     end
 end
 
--- What was at each key, so that what has not changed is not written; and which keys have a log of an older weir.
+-- What was at each key, so that what has not changed is not written; and at which keys is something of another type: a
+-- log of an older weir, or what was left under another limit.
 local values, old
+
+-- A state of weir's under another limit makes room, as it does everywhere.
+local function read_slots(i, key)
+    local cell = concurrent.read(key, now)
+    if cell then return {cell} end
+    local value = try('GET', key)
+    if type(value) ~= 'string' then foreign(key) end
+    read_value(key, value)
+    old[i] = true
+    return {concurrent.anew(key, now)}
+end
 
 -- Of a log as much as most often is needed.  nil: there is nothing.
 local function read_key(i, key)
+    if plan[i].kind == CONCURRENT then return read_slots(i, key) end
     local is_log, value, whole = plan[i].kind == LOG, nil, nil
     if is_log then value = try('GETRANGE', key, 0, LOG_READ - 1) else value = try('GET', key) end
     if not value or value == '' and is_log and not call('GET', key) then return nil end
     if type(value) == 'table' then
-        value = log.read_old(key, plan[i], HEAD[1]) or foreign(key)
         old[i] = true
+        if concurrent.clock_of(key) then return nil end
+        value = log.read_old(key, plan[i], HEAD[1]) or foreign(key)
     elseif is_log and #value == LOG_READ then
         whole = call('STRLEN', key)
     end
     values[i] = value
-    return read_value(key, value, whole)
+    local found, mark = read_value(key, value, whole)
+    if mark and i <= LEVELS_MOST then
+        marks = marks or {}
+        marks[i] = mark
+    end
+    return found
+end
+
+-- The limits whose cells are at a key.
+local function part_at(keys, i)
+    if #keys == 1 then return 1, #plan end
+    if plan.levels == 1 then return i, i end
+    local first, last
+    for j = 1, #plan do
+        if plan.level[j] == i then first, last = first or j, j end
+    end
+    return first, last
+end
+
+local function is_blank(first, last)
+    for i = first, last do
+        if plan[i].kind ~= NONE and plan[i].kind ~= UNLIMITED then return false end
+    end
+    return true
 end
 
 local function read_keys(keys)
-    values, old = {}, {}
+    values, old, marks = {}, {}, nil
     if #keys == 1 then
         cells = read_key(1, keys[1]) or {}
         return
     end
     cells = {}
     for i = 1, #keys do
-        local found = read_key(i, keys[i])
-        cells[i] = found and found[1]
+        local found, first, last = read_key(i, keys[i]), part_at(keys, i)
+        for j = first, last do cells[j] = found and found[j - first + 1] end
     end
 end
 
@@ -1501,6 +1952,7 @@ local function open(keys)
     local moved = false
     check_keys(keys)
     read_keys(keys)
+    if marks then weights.bring() end
     for i = 1, #plan do
         local rule, cell = plan[i], cells[i]
         if not cell or KIND_OF[cell[1]] ~= rule.kind then
@@ -1532,16 +1984,26 @@ local function write_log(i, key, cell, until_ms, alone)
     call('PEXPIREAT', key, until_ms)
 end
 
+local function write_slots(i, key, cell, until_ms)
+    if not (cell.added or cell.freed or cell.ahead ~= cell.was) then return end
+    if old[i] then call('UNLINK', key) end
+    if cell.added or cell.ahead ~= cell.was then cell.id = concurrent.write(plan[i], cell, now, until_ms) end
+    if cell.freed then concurrent.free(cell, cell.settled, cell.freed) end
+end
+
 local function write(keys, idle)
     local until_ms = format('%d', divide_up(idle, 1000))
     for i = 1, #keys do
-        local kind = plan[i].kind
-        if kind == LOG then
+        local kind, mark = plan[i].kind, marks and marks[i]
+        if kind == CONCURRENT then
+            write_slots(i, keys[i], cells[i], until_ms)
+        elseif kind == LOG then
             write_log(i, keys[i], cells[i], until_ms, #keys == 1)
         elseif #keys == 1 then
-            set(1, keys[1], write_cells(1, #plan), until_ms)
-        elseif kind ~= NONE and kind ~= UNLIMITED then
-            local value = write_cells(i, i)
+            set(1, keys[1], write_cells(1, #plan, mark), until_ms)
+        elseif mark or not is_blank(part_at(keys, i)) then
+            local first, last = part_at(keys, i)
+            local value = write_cells(first, last, mark)
             if value ~= values[i] then set(i, keys[i], value, until_ms) end
         end
     end
@@ -1563,7 +2025,12 @@ local function plan_of(limits)
         fail('WEIRLIMIT the text of a limit has at most %d bytes; for example 10/s', TEXT_MOST)
     end
     found = read_text(limits)
-    for i = 1, #found do found[i].does = KINDS[found[i].kind] end
+    for i = 1, #found do
+        found[i].does = KINDS[found[i].kind]
+        if found[i].kind == CONCURRENT then found.holder = i end
+        found.many_units = found.many_units or found.unit and found[i].unit and found.unit ~= found[i].unit
+        found.unit = found.unit or found[i].unit
+    end
     if #found == 1 and found[1].kind == GCRA then
         found.gcra = found[1]
         found.gcra.head = pack(HEAD_OF_GCRA, HEAD[1], GCRA + WORDS_2 + 65536 * found.gcra.fits, found.gcra.permit)
@@ -1593,9 +2060,54 @@ local function number_of(argument, what)
         .. '1000000', what, shown(argument))
 end
 
--- One cost for all, or one for each limit; returns where the next argument is.
+local function is_option(word) return upper(word) == 'WAIT' or upper(word) == 'PEEK' end
+
+local ALIAS = {request = 'requests', byte = 'bytes', B = 'bytes'}
+
+-- limits count requests and tokens: write tokens 812
+local function refuse_units(words, number)
+    local known, names, parts = {}, {}, {}
+    for i = 1, #plan do
+        local unit = plan[i].unit
+        if unit and not known[unit] then
+            known[unit], names[#names + 1] = true, unit
+            if unit ~= 'requests' or not plan.many_units then parts[#parts + 1] = format('%s %.0f', unit, number) end
+        end
+    end
+    fail('WEIRARG %slimits count %s: write %s', words, concat(names, ' and '), concat(parts, ' '))
+end
+
+-- A unit and its number, then the next one; requests that are not named are one, all others are named.
+local function read_units(args, from, into)
+    for i = 1, #plan do into[i] = nil end
+    while whole_number(args[from + 1]) and not is_option(args[from]) do
+        local unit, number, found = ALIAS[args[from]] or args[from], whole_number(args[from + 1]), false
+        for i = 1, #plan do
+            if not plan[i].unit then
+                found = true
+            elseif plan[i].unit == unit then
+                if into[i] then refuse_units(format('"%s" has two costs; ', shown(args[from])), into[i]) end
+                found, into[i] = true, number
+            end
+        end
+        if not found then refuse_units(format('"%s" is no unit here; ', shown(args[from])), number) end
+        from = from + 2
+    end
+    for i = 1, #plan do
+        if not into[i] and plan[i].unit and plan[i].unit ~= 'requests' then
+            refuse_units(format('"%s" has no cost; ', plan[i].unit), 1)
+        end
+        into[i] = into[i] or 1
+    end
+    return from
+end
+
+-- One cost for all, or one for each limit, or by unit; returns where the next argument is.
 local function read_costs(args, from, into)
     local count, value = 0, whole_number(args[from])
+    if not value and whole_number(args[from + 1]) and not is_option(args[from]) then
+        return read_units(args, from, into)
+    end
     while value do
         count = count + 1
         into[count] = value
@@ -1606,6 +2118,7 @@ local function read_costs(args, from, into)
         if #plan == 1 then fail('WEIRARG this limit takes one cost, not %d; for example 2', count) end
         fail('WEIRARG these are %d limits: expected one cost for all, or %d, not %d', #plan, #plan, count)
     end
+    if count < #plan and plan.many_units then refuse_units('', into[1]) end
     for i = count + 1, #plan do into[i] = into[1] end
     return from + count
 end
@@ -1653,6 +2166,16 @@ local function late_of(delay)
     return late == NEVER and 0 or late
 end
 
+-- Of a text with a concurrent limit the id of the slots taken is told too; of tenants, to how many guarantees the call
+-- was not charged.
+local function with_id(given, passes)
+    if plan.holder then given[9] = cells[plan.holder].id or false end
+    if plan.levels == 1 then return given end
+    given[9] = 0
+    for i = 1, #plan do given[9] = given[9] + (passes and is_lent(i) and 1 or 0) end
+    return given
+end
+
 -- The question that is asked most: one gcra, one key, at most a cost; and nothing at the key, or what this left there.
 -- Nothing more is made for it than what is stored and the answer.  nil: it is not that question, or may never pass.
 -- No number here comes near 2^53, so % is exact, and a + -a % b is a, up to the next multiple of b.
@@ -1689,6 +2212,7 @@ local function take(keys, args)
     local at_once = plan.gcra and take_gcra(keys, args)
     if at_once then return at_once end
     for i = 1, #plan do cost[i] = 1 end
+    by = 1
     local peek = read_options(args, read_costs(args, 2, cost))
     now = engine_time()
     local moved = open(keys)
@@ -1697,14 +2221,15 @@ local function take(keys, args)
         local changed = not peek and (count_refusals() or moved)
         local given = refusal()
         if changed then write(keys, idle_at()) end
-        return given
+        return with_id(given)
     end
     local late = late_of(delay)
-    if peek then return answer(delay, late, least_left(true)) end
+    if peek then return with_id(answer(delay, late, least_left(true)), true) end
     local changed = commit('take') or moved
+    if plan.weight then weights.count() end
     local given = answer(delay, late, least_left())
     if changed then write(keys, idle_at()) end
-    return given
+    return with_id(given, true)
 end
 
 local function charge(keys, args)
@@ -1716,6 +2241,7 @@ local function charge(keys, args)
     check_end(args, from)
     now = engine_time()
     local changed, never = open(keys), nil
+    by, longest = 1, 1
     for i = #plan, 1, -1 do
         if plan[i].kind == NONE then never = i end
     end
@@ -1723,10 +2249,11 @@ local function charge(keys, args)
     local given = answer(0, 0, least_left())
     if never then given[1], given[2], given[6] = 'never', never - 1, 0 end
     if changed then write(keys, idle_at()) end
-    return given
+    return with_id(given)
 end
 
--- "taken:cost" or "taken:cost:cost...": of a take, its seventh answer and its costs.
+-- "taken:cost" or "taken:cost:cost...": of a take, its seventh answer and its costs; of a text with a concurrent limit
+-- the id in the place of the first.
 local function read_receipt(receipt)
     local numbers = {}
     for digits in gmatch(receipt or '', '[^:]+') do
@@ -1738,6 +2265,8 @@ local function read_receipt(receipt)
     elseif #numbers ~= #plan + 1 then
         fail('WEIRARG the receipt "%s" is of %d limits, and these are %d', shown(receipt), #numbers - 1, #plan)
     end
+    numbers.id = match(receipt, '^0*(%d+)')
+    if plan.holder then numbers[1] = tonumber(sub(numbers.id, 1, -4)) or 0 end
     for i = 1, #numbers do numbers[i] = min(numbers[i], MOST) end
     return numbers
 end
@@ -1752,17 +2281,48 @@ local function settle(keys, args)
     check_end(args, from)
     now = engine_time()
     local changed = open(keys)
+    if plan.holder then cells[plan.holder].settled = receipt.id end
     for i = 1, #plan do
         local rule, was, is = plan[i], receipt[i + 1], actual[i]
         local does = rule.does
-        if does ~= plain and was ~= is then
+        local lent = was == 0 and is_guaranteed(i) -- of what was not charged nothing is settled
+        if does ~= plain and was ~= is and not lent then
             changed = true
-            if is > was then does.charge(rule, cells[i], now, is - was)
-            elseif receipt[1] <= now then does.give(rule, cells[i], now, receipt[1], was, was - is) end
+            if is > was then
+                does.charge(rule, cells[i], now, is - was)
+            elseif receipt[1] <= now or does == concurrent then -- slots are known by their id
+                does.give(rule, cells[i], now, receipt[1], was, was - is)
+            end
         end
     end
     if changed then write(keys, idle_at()) end
     return 1
+end
+
+-- The slots that are asked about, and their id.
+local function begin_hold(keys, args)
+    plan = plan_of(args[1])
+    local id = match(args[2] or '', '^0*(%d+)$')
+    if not plan.holder then
+        fail("WEIRLIMIT only slots of a concurrent limit are held; for example '20 concurrent lease=30s'")
+    elseif not id or #id > 20 then
+        fail('WEIRARG expected the id of a take, the last value of its reply, not "%s"; for example '
+            .. '1763836800123456042', shown(args[2]))
+    end
+    check_end(args, 3)
+    now = engine_time()
+    open(keys)
+    return cells[plan.holder], id
+end
+
+local function renew(keys, args)
+    local cell, id = begin_hold(keys, args)
+    return concurrent.renew(plan[plan.holder], cell, id)
+end
+
+local function release(keys, args)
+    local cell, id = begin_hold(keys, args)
+    return min(concurrent.free(cell, id, SLOTS_MOST), 1)
 end
 
 local function forget(keys)
@@ -1852,12 +2412,12 @@ local function give_lease_back(keys, args)
 end
 
 local function version()
-    return VERSION .. ' format ' .. FORMAT .. ' gcra hybrid leaky fixed-window sliding-window sliding-log'
+    return VERSION .. ' format ' .. FORMAT .. ' gcra hybrid leaky fixed-window sliding-window sliding-log concurrent'
 end
 
 local VERBS = {
     weir_take = take, weir_charge = charge, weir_settle = settle, weir_forget = forget, weir_lease = lease,
-    weir_return = give_lease_back, weir_version = version,
+    weir_renew = renew, weir_release = release, weir_return = give_lease_back, weir_version = version,
 }
 
 -- A mistake is an error reply with nothing but its words.
@@ -1880,6 +2440,8 @@ if redis.register_function then
     register('weir_take', {})
     register('weir_charge', {})
     register('weir_settle', {})
+    register('weir_renew', {})
+    register('weir_release', {'allow-oom'})
     register('weir_forget', {'allow-oom'})
     register('weir_lease', {})
     register('weir_return', {})

@@ -262,7 +262,9 @@ static bool read_refused(struct read *read, const struct where *where, const str
     weir_plan plan;
     weir_error error = {0};
     if (!value_is_text(read, where, value, "expected the most lines to log, as a rate; for example 10/s")) return false;
-    if (weir_plan_parse(&plan, value->text.bytes, WEIR_ADMIT, &error) == 0) return value_text(read, where, value, into);
+    const bool parsed = weir_plan_parse(&plan, value->text.bytes, WEIR_ADMIT, &error) == 0;
+    if (parsed && backend_holds(&plan)) return value_wrong(read, where, value, "expected a rate; for example 10/s");
+    if (parsed) return value_text(read, where, value, into);
     return value_wrong_at(read, where, value, error.column > 0 ? (unsigned)error.column - 1 : 0, error.message);
 }
 

@@ -47,8 +47,10 @@ bool limit_read(struct read *read, const struct where *where, const struct node 
     *into->backend = (struct policy_backend){.table = NULL};
     if (strlen(text) > POLICY_TEXT_MAX)
         return value_wrong(read, where, node, "the text of a limit has at most 1024 bytes");
-    bool good =
-        weir_plan_parse(into->plan, text, WEIR_ADMIT, &error) == 0 && could_keep(read, into->here, into->plan, &error);
+    bool good = weir_plan_parse(into->plan, text, WEIR_ADMIT, &error) == 0;
+    good = good && (into->parent != NULL ? guarantee_text(into->plan, &into->parent->plan, &error)
+                                         : guarantee_alone(into->plan, &error));
+    good = good && could_keep(read, into->here, into->plan, &error);
     if (good && read->tables != NULL)
         good =
             backend_for(into->backend, read->tables, into->here ? NULL : read->engine, into->away, into->plan, &error);
@@ -59,7 +61,7 @@ bool limit_fill(struct read *read, const struct where *where, const struct node 
                 struct policy_limit *limit)
 {
     struct policy_backend backend;
-    const struct limit_into into = {&limit->plan, &backend, limit->away, limit->here};
+    const struct limit_into into = {&limit->plan, &backend, limit->away, limit->here, NULL};
     if (!limit_read(read, where, node, text, &into)) return false;
     limit->table = backend.table;
     limit->shared = backend.shared;
@@ -149,8 +151,10 @@ static bool exempt_read(struct read *read, const struct where *where, const stru
 
 /* ---- overrides ---- */
 
-/* What is gathered of those of one limit. */
+/* What is gathered of those of one limit, or of its tenants. */
 struct overrides {
+    const struct policy_limit *parent; /* of tenants; NULL: they are no tenants */
+    const struct node *others;         /* "*" of tenants; NULL: there is none */
     struct policy_override *override;
     struct policy_backend *backend; /* of each plan */
     uint32_t places;
@@ -162,7 +166,7 @@ struct overrides {
 static bool overrides_open(struct read *read, struct overrides *all, size_t count)
 {
     const size_t plans = count < POLICY_OVERRIDE_TEXTS_MAX ? count : POLICY_OVERRIDE_TEXTS_MAX;
-    *all = (struct overrides){.override = yaml_arena_get(&read->arena, count * sizeof *all->override)};
+    all->override = yaml_arena_get(&read->arena, count * sizeof *all->override);
     all->backend = yaml_arena_get(&read->arena, plans * sizeof *all->backend);
     if (all->override == NULL || all->backend == NULL) return value_no_memory(read);
     if (!value_texts_open(read, &all->keys, count) || !value_texts_open(read, &all->texts, count)) return false;
@@ -205,7 +209,7 @@ static bool override_read(struct read *read, const struct where *where, const st
                            "more than 4096 different limits; expected fewer, each for more keys");
     }
     struct policy_backend *backend = &all->backend[number];
-    const struct limit_into into = {&all->plans[number], backend, limit->away, limit->here};
+    const struct limit_into into = {&all->plans[number], backend, limit->away, limit->here, all->parent};
     if (fresh && !limit_read(read, &here, node->next, node->next->text.bytes, &into)) return false;
     if (fresh) all->places = number + 1;
     all->override[all->count++] = (struct policy_override){key, &all->plans[number], backend->table, backend->shared};
@@ -222,9 +226,65 @@ static bool overrides_read(struct read *read, const struct where *where, const s
     if (map->count / 2 > POLICY_OVERRIDES_MAX) return value_wrong(read, where, map, "expected up to 100,000 keys");
     if (!overrides_open(read, all, map->count / 2)) return false;
     for (const struct node *key = map->first; key != NULL; key = key->next->next) {
-        if (!override_read(read, where, key, limit, all)) return false;
+        if (all->parent != NULL && slice_is(key->text, slice_of("*"))) all->others = key;
+        else if (!override_read(read, where, key, limit, all)) return false;
     }
     return true;
+}
+
+/* ---- tenants ---- */
+
+/* The text of all that have no name: "*", or nothing that is owed to them or holds them back but the parent. */
+static bool others_read(struct read *read, const struct where *where, const struct overrides *all, weir_plan *others)
+{
+    struct policy_backend backend;
+    const struct limit_into into = {others, &backend, WEIR_AWAY_DEFAULT, true, all->parent};
+    const struct where here = {where, slice_of("*")};
+    const struct node *text = all->others != NULL ? all->others->next : NULL;
+    if (text == NULL) return weir_plan_parse(others, "unlimited", WEIR_ADMIT, NULL) == 0;
+    if (!is_limit(read, &here, text) || !limit_read(read, &here, text, text->text.bytes, &into)) return false;
+    if (!guarantee_of(others)) return true;
+    return value_wrong(read, &here, text,
+                       "a guarantee is for a key by its name: nobody knows how many others there will be; expected a "
+                       "ceiling for each, for example 50/s");
+}
+
+/* Of the tenant of this number; NULL: all others, who are not here, or the parent. */
+static const struct node *tenant_node(const struct node *map, const struct overrides *all, size_t which)
+{
+    if (which == all->count) return all->others;
+    const struct node *key = map->first;
+    for (size_t i = 0; key != NULL; key = key->next->next) {
+        if (key != all->others && i++ == which) return key;
+    }
+    return NULL;
+}
+
+/* At the one with whom it is too much, or who differs. */
+static bool all_read(struct read *read, const struct where *where, const struct node *map, const struct overrides *all,
+                     const weir_plan *others)
+{
+    weir_error error = {0};
+    size_t which;
+    if (guarantee_all(&all->parent->plan, all->override, all->count, others, &which, &error)) return true;
+    const struct node *key = tenant_node(map, all, which);
+    if (key == NULL) return value_wrong(read, where, map, error.message);
+    const struct where here = {where, key->text};
+    return value_wrong(read, &here, key->next, error.message);
+}
+
+static bool tenants_read(struct read *read, const struct where *where, const struct node *map,
+                         const struct policy_limit *limit, struct overrides *all, weir_plan *others)
+{
+    weir_error error = {0};
+    all->parent = limit;
+    if (is_shared(read, limit->here))
+        return value_wrong(read, where, map, "tenants are kept in this process: write engine: off beside them");
+    if (limit->common)
+        return value_wrong(read, where, map, "tenants are told apart by their key: expected no key: none");
+    if (!guarantee_text(&limit->plan, &limit->plan, &error)) return value_wrong(read, where, map, error.message);
+    return overrides_read(read, where, map, limit, all) && others_read(read, where, all, others) &&
+           all_read(read, where, map, all, others);
 }
 
 /* ---- all limits ---- */
@@ -232,7 +292,7 @@ static bool overrides_read(struct read *read, const struct where *where, const s
 /* The nodes of one that is written as a map. */
 struct draft {
     struct policy_limit limit;
-    const struct node *text, *exempt, *away;
+    const struct node *text, *exempt, *away, *tenants;
 };
 
 static bool keep_node(struct read *read, const struct where *where, const struct node *value, void *into)
@@ -262,6 +322,7 @@ static bool draft_read(struct read *read, const struct where *where, const struc
         {"keys", value_count, offsetof(struct draft, limit.keys)},
         {"shadow", value_bool, offsetof(struct draft, limit.shadow)},
         {"exempt", keep_node, offsetof(struct draft, exempt)},
+        {"tenants", keep_node, offsetof(struct draft, tenants)},
         {"away", keep_node, offsetof(struct draft, away)},
         {"engine", engine_off_read, offsetof(struct draft, limit.here)},
     };
@@ -278,20 +339,33 @@ static bool draft_read(struct read *read, const struct where *where, const struc
     return limit_of(read, &inside, draft->text, limit);
 }
 
+/* Overrides, or tenants; of both each key would have two meanings. */
+static bool keys_read(struct read *read, const struct where *where, struct draft *draft, const struct node *overrides,
+                      struct overrides *all, weir_plan *others)
+{
+    const struct where root = {NULL, slice_of("overrides")};
+    const struct where tenants = {where, slice_of("tenants")}, over = {&root, where->name};
+    if (draft->tenants == NULL) return overrides_read(read, &over, overrides, &draft->limit, all);
+    if (overrides != NULL)
+        return value_wrong(read, &over, overrides, "this limit has tenants: expected their texts there, and none here");
+    return tenants_read(read, &tenants, draft->tenants, &draft->limit, all, others);
+}
+
 static bool more_read(struct read *read, const struct where *where, struct draft *draft, const struct node *overrides)
 {
     struct policy_network networks[POLICY_EXEMPT_MAX];
     unsigned count = 0;
-    const struct where root = {NULL, slice_of("overrides")};
-    const struct where exempt = {where, slice_of("exempt")}, over = {&root, where->name};
+    weir_plan others;
+    const struct where exempt = {where, slice_of("exempt")};
     struct overrides all = {.count = 0};
     struct policy_limit *limit = &draft->limit;
     if (draft->exempt != NULL && !exempt_read(read, &exempt, draft->exempt, limit, networks, &count)) return false;
-    const bool good = overrides_read(read, &over, overrides, limit, &all);
+    const bool good = keys_read(read, where, draft, overrides, &all, &others);
     bool made = true;
-    if (good && (count != 0 || all.count != 0))
+    if (good && (count != 0 || all.count != 0 || draft->tenants != NULL))
         made = policy_more_make(limit, networks, count, all.override, all.count, all.plans);
     else free(all.plans);
+    if (good && made && draft->tenants != NULL) policy_more_tenants(limit, &others);
     for (uint32_t i = 0; i < all.places; i++) engine_limit_release(all.backend[i].shared);
     return made ? good : value_no_memory(read);
 }

@@ -120,6 +120,7 @@ struct limit_into {
     struct policy_backend *backend;
     weir_away away;
     bool here;
+    const struct policy_limit *parent; /* of a tenant's text; NULL: it is none */
 };
 
 /* Reads the text of a limit, at the place of this node. */

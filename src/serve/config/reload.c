@@ -71,7 +71,8 @@ void reload_print_changes(FILE *out, const struct policy *old, const struct poli
         const struct policy_limit *limit = &policy->limit[i], *before = policy_find(old, slice_of(limit->name));
         if (before == NULL) continue;
         const unsigned anew = backend_anew(before, limit);
-        if (anew != 0) fprintf(out, "weir: %s: overrides whose usage is reset: %u\n", limit->name, anew);
+        const char *whose = limit->others != NULL ? "tenants" : "overrides";
+        if (anew != 0) fprintf(out, "weir: %s: %s whose usage is reset: %u\n", limit->name, whose, anew);
         weir_plan_text(&before->plan, was, sizeof was);
         weir_plan_text(&limit->plan, is, sizeof is);
         if (strcmp(was, is) == 0) continue;

@@ -13,7 +13,8 @@
      - a header that comes twice is refused, since nobody knows which is the proxy's;
      - of X-Forwarded-For the last address is taken: the proxy that asks has added it, those before are hearsay;
      - a cost is at least 1;
-     - that nothing is taken (peek) only the query says.
+     - that nothing is taken (peek) only the query says;
+     - a concurrent limit is none for a proxy, which does not say when what it let through ends.
    Every header that is read here has to be set by the proxy; those that it does not set are its clients' to set.
 
    nginx understands 2xx, 401 and 403 only and makes a 500 of all else.  With status=403 a refusal is a 403 whose
@@ -205,12 +206,13 @@ static bool find_costs(struct asking *asking, struct costs *costs)
 {
     struct slice text;
     if (!said(asking, "cost", KNOWN_COST, "X-Weir-Cost", &text)) return false;
-    costs->of[0] = costs->count = 1;
+    costs_begin(costs, COST_FIELD);
     if (text.size == 0) return true;
     const struct field field = {.kind = FIELD_TEXT, .value = text};
     if (!fields_costs(asking->exchange, &field, "cost", costs)) return false;
     for (unsigned i = 0; i < costs->count; i++) {
-        if (costs->of[i] == 0) return bad(asking->exchange, "cost", "expected at least 1, or nothing would be counted");
+        if (costs->number[i] == 0)
+            return bad(asking->exchange, "cost", "expected at least 1, or nothing would be counted");
     }
     return true;
 }
@@ -241,5 +243,11 @@ void auth_route(struct exchange *exchange)
         return;
     }
     if (!fields_limit(exchange, limit, &call) || !find_key(&asking, &call)) return;
+    if (decide_may_hold(&call)) {
+        bad(exchange, "limit",
+            "expected a limit that is not concurrent: a proxy does not say when a request ends, so nobody would "
+            "release what is held; ask /v1/take and /v1/release where it runs");
+        return;
+    }
     if (find_costs(&asking, &costs)) fields_ask(exchange, &call, &costs);
 }

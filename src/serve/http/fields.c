@@ -91,31 +91,18 @@ bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct c
     return false;
 }
 
-/* "5", "5,10" */
-static bool numbers_of_text(struct slice text, struct costs *costs)
-{
-    costs->count = 0;
-    while (costs->count < FIELDS_NUMBERS_MAX) {
-        size_t size = 0;
-        while (size < text.size && text.bytes[size] != ',') size++;
-        if (!slice_number((struct slice){text.bytes, size}, &costs->of[costs->count])) return false;
-        costs->count++;
-        if (size == text.size) return true;
-        text = slice_from(text, size + 1);
-    }
-    return false;
-}
-
 bool fields_costs(struct exchange *exchange, const struct field *field, const char *name, struct costs *costs)
 {
-    bool read = field->kind == FIELD_TEXT && numbers_of_text(field->value, costs);
-    if (field->kind == FIELD_NUMBER || field->kind == FIELD_NUMBERS) {
-        costs->count = field->numbers;
-        for (unsigned i = 0; i < field->numbers; i++) costs->of[i] = field->number[i];
-        read = field->numbers != 0;
-    }
+    const bool numbers = field->kind == FIELD_NUMBER || field->kind == FIELD_NUMBERS;
+    const bool text = field->kind == FIELD_TEXT || field->kind == FIELD_UNITS;
+    bool read = numbers && field->numbers != 0;
+    costs_begin(costs, field->kind == FIELD_TEXT ? COST_FIELD : COST_JSON);
+    for (unsigned i = 0; numbers && i < field->numbers; i++) read = read && costs_add(costs, NULL, field->number[i]);
+    if (text) read = costs_of_text(field->value, costs);
     if (read) return true;
-    return bad(exchange, name, "expected a whole number, or one for each limit; for example 5 or 5,10 (JSON: [5,10])");
+    return bad(exchange, name,
+               "expected a whole number, one for each limit, or by unit; for example 5 or 5,10 or tokens=812 (JSON: "
+               "[5,10] or {\"tokens\":812})");
 }
 
 bool fields_headers(struct exchange *exchange, const struct field *field)
@@ -143,13 +130,13 @@ bool fields_peek(struct exchange *exchange, const struct field *field, bool *pee
 
 void fields_ask(struct exchange *exchange, struct call *call, const struct costs *costs)
 {
-    char problem[200];
-    if (!batch_costs(call, costs->count, problem)) {
-        bad(exchange, "cost", problem);
+    uint64_t each[WEIR_LIMITS_MAX];
+    weir_error error;
+    if (!batch_costs(call, costs, each, &error)) {
+        bad(exchange, "cost", error.message);
         return;
     }
-    call->cost = costs->of[0];
     call->detail[0] = exchange->flags;
-    batch_take(exchange->batch, call, costs->count > 1 ? costs->of : NULL, costs->count > 1 ? costs->count : 0);
+    batch_take(exchange->batch, call, each);
     if (!(exchange->flags & HTTP_NO_HEADERS) && headers_ask_table(call)) batch_settle_queue(exchange->batch);
 }

@@ -62,6 +62,7 @@ static bool is_one_slot(const struct call *call)
 
 bool headers_ask_table(const struct call *call)
 {
+    if (call->under.parent != NULL) return false; /* it was asked when the call was answered */
     return !call->under.is_shared && (!is_one_slot(call) || call->peek || call->under.shadow);
 }
 
@@ -71,12 +72,17 @@ static struct quota_left left_of_slot(const struct batch *batch, const struct ca
     return quota_left_of(limit, decision->remaining, decide_full_ns(batch, call, decision));
 }
 
-static struct quota_left left_by_asking(const struct batch *batch, const struct call *call, int limit)
+/* Of a concurrent limit it is not asked when there is one more: somebody may release sooner. */
+static struct quota_left left_by_asking(const struct batch *batch, const struct call *call,
+                                        const weir_decision *decision, int limit)
 {
     const weir_key key = {call->key.bytes, call->key.size};
     const struct policy_verdict *under = &call->under;
     const uint64_t now_ns = batch->now_ns;
     const uint64_t left = keyed_peek(under->table, under->plan, key, now_ns, limit, 0).remaining;
+    const bool refuses = decision->verdict == WEIR_DENY && decision->limit == (uint32_t)limit;
+    if (decide_holder(plan_rules(plan_inside_const(under->plan))) == limit)
+        return (struct quota_left){.permits = left, .wait_ns = decision_retry_ns(decision), .all = !refuses};
     const uint64_t more = add_saturating(left, 1);
     const weir_decision next = keyed_peek(under->table, under->plan, key, now_ns, limit, more);
     return (struct quota_left){.permits = left, .wait_ns = decision_retry_ns(&next), .all = next.verdict != WEIR_DENY};
@@ -96,7 +102,7 @@ static struct quota_left left_of(const struct batch *batch, const struct call *c
 {
     const bool slot = is_one_slot(call) && !call->peek && !call->under.shadow;
     if (slot) return left_of_slot(batch, call, decision);
-    return call->under.is_shared ? left_of_shared(call, decision) : left_by_asking(batch, call, limit);
+    return call->under.is_shared ? left_of_shared(call, decision) : left_by_asking(batch, call, decision, limit);
 }
 
 static void left_parameters(struct bytes *out, const struct batch *batch, const struct call *call,
@@ -112,6 +118,28 @@ static void left_parameters(struct bytes *out, const struct batch *batch, const 
 }
 
 /* ---- the headers ---- */
+
+/* Of a tenant: the parent's policies; and one item, for which it does not matter whose room is left. */
+static void list_of_tenant(struct bytes *out, const struct call *call, const weir_decision *decision)
+{
+    const struct plan *parent = plan_inside_const(call->under.parent);
+    const struct quota_left left = {
+        .permits = decision->remaining, .wait_ns = decision_retry_ns(decision), .all = decision->verdict != WEIR_DENY};
+    const char *before = "RateLimit-Policy: ";
+    char text[QUOTA_MAX];
+    struct writer writer = {text, sizeof text, 0};
+    for (int i = 0; i < (int)parent->count; i++) {
+        bytes_text(out, before);
+        before = ", ";
+        policy_name(out, call, i, (int)parent->count);
+        policy_parameters(out, &parent->limit[i]);
+    }
+    bytes_text(out, "\r\nRateLimit: ");
+    policy_name(out, call, (int)call->each->of[1].limit, (int)parent->count);
+    quota_write_left(&writer, &left);
+    bytes_add(out, (struct slice){text, writer.length});
+    bytes_text(out, "\r\n");
+}
 
 /* decision NULL: the policies. */
 static void list(struct bytes *out, const char *name, const struct batch *batch, const struct call *call,
@@ -134,14 +162,20 @@ static void list(struct bytes *out, const char *name, const struct batch *batch,
 void headers_ratelimit(struct bytes *out, const struct batch *batch, const struct call *call,
                        const weir_decision *decision)
 {
+    if (call->under.parent != NULL) {
+        list_of_tenant(out, call, decision);
+        return;
+    }
     list(out, "RateLimit-Policy: ", batch, call, NULL);
     list(out, "RateLimit: ", batch, call, decision);
 }
 
 void headers_x(struct bytes *out, const struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    const struct plan *plan = plan_inside_const(call->under.plan);
-    const struct limit *limit = &plan->limit[decision->limit < plan->count ? decision->limit : 0];
+    const struct policy_verdict *under = &call->under;
+    const struct plan *plan = plan_inside_const(under->parent != NULL ? under->parent : under->plan);
+    const bool told = under->parent == NULL && decision->limit < plan->count;
+    const struct limit *limit = &plan->limit[told ? decision->limit : 0];
     if (limit->period_ns == 0) return;
     const uint64_t full_ns = decide_full_ns(batch, call, decision);
     http_add_number(out, "X-RateLimit-Limit", quota_at_once(limit));

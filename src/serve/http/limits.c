@@ -39,7 +39,7 @@ static void write_limit(struct json *json, const struct policy_limit *limit)
     write_parts(json, limit);
     json_bool(json, "shadow", limit->shadow);
     json_number(json, "exempt", limit->exempt_count);
-    json_number(json, "overrides", limit->override_count);
+    json_number(json, limit->others != NULL ? "tenants" : "overrides", limit->override_count);
     json_end_object(json);
 }
 

@@ -3,7 +3,7 @@
 
        routes.c   which path and method goes where; the page, figures, health
        gate.c     who may come in: Host, Origin, a proxy's header, password
-       take.c     POST /v1/take, /v1/charge, /v1/settle, /v1/forget
+       take.c     POST /v1/take, /v1/charge, /v1/settle, /v1/renew, /v1/release, /v1/forget
        auth.c     /auth, for proxies that ask before they let through
        limits.c   /v1/limits
        fields.c   from what a client sends to a question
@@ -104,11 +104,7 @@ char *fields_room(struct exchange *exchange, size_t size);
 
 bool fields_limit(struct exchange *exchange, struct slice name_or_text, struct call *call);
 
-/* One number, or one for each limit: "5", "5,10". */
-struct costs {
-    uint64_t of[FIELDS_NUMBERS_MAX];
-    unsigned count;
-};
+/* One number, one for each limit, or by unit: "5", "5,10", "tokens=812". */
 bool fields_costs(struct exchange *exchange, const struct field *field, const char *name, struct costs *costs);
 bool fields_headers(struct exchange *exchange, const struct field *field); /* NULL is fine: none */
 bool fields_peek(struct exchange *exchange, const struct field *field, bool *peek);
@@ -121,6 +117,8 @@ void fields_ask(struct exchange *exchange, struct call *call, const struct costs
 void take_route(struct exchange *exchange);
 void charge_route(struct exchange *exchange);
 void settle_route(struct exchange *exchange);
+void renew_route(struct exchange *exchange);
+void release_route(struct exchange *exchange);
 void forget_route(struct exchange *exchange);
 void auth_route(struct exchange *exchange);
 void limits_list(struct exchange *exchange);

@@ -91,6 +91,8 @@ static const struct route routes[] = {
     {"/v1/take", "POST", 0, NULL, take_route, NULL},
     {"/v1/charge", "POST", 0, NULL, charge_route, NULL},
     {"/v1/settle", "POST", 0, NULL, settle_route, NULL},
+    {"/v1/renew", "POST", 0, NULL, renew_route, NULL},
+    {"/v1/release", "POST", 0, NULL, release_route, NULL},
     {"/v1/forget", "POST", 0, NULL, forget_route, NULL},
     {"/v1/limits", "GET, HEAD, POST", 0, limits_list, limits_define, NULL},
     {"/v1/limits/", "DELETE", WITH_NAME, NULL, NULL, limits_remove},

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
-   POST /v1/take and /v1/charge, which ask; /v1/settle and /v1/forget, which correct.
+   POST /v1/take and /v1/charge, which ask; /v1/settle and /v1/forget, which correct; /v1/renew and /v1/release, of what
+   a take holds under a concurrent limit.
 
        {"limit": "10/s burst=20", "key": "acme", "cost": 1, "peek": false, "headers": "x"}
        {"verdict":"allow","limit":0,"remaining":19,"delay_ns":0,"retry_ns":0,"full_ns":100000000,"receipt":"..."}
 
    Numbers are written as they are, up to 2^63 - 1, which stands for all that is more: a reader with 64 bits has them
-   exactly, JavaScript to 16 digits, and no client is told to come back too early.
+   exactly, JavaScript to 16 digits, and no client is told to come back too early.  An id is a string of digits.
 
    200 allowed, 429 refused, 422 never; an unknown field is refused, so that a misspelled one does not pass for its
    default. */
@@ -75,6 +76,14 @@ static void receipt(struct batch *batch, struct json *json, const struct call *c
     }
 }
 
+static void id_of_slots(struct json *json, uint64_t id)
+{
+    char memory[24];
+    struct bytes digits = {.memory = memory, .capacity = sizeof memory};
+    bytes_number(&digits, id);
+    json_string(json, "id", bytes_slice(&digits));
+}
+
 static void write_body(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision,
                        bool allowed)
 {
@@ -89,6 +98,7 @@ static void write_body(struct batch *batch, struct bytes *out, const struct call
     number(&json, "late_ns", decision_late_ns(decision));
     if (call->shadow_denied) json_bool(&json, "shadow", true);
     if (allowed) receipt(batch, &json, call, decision);
+    if (decide_id(call, decision) != 0) id_of_slots(&json, decide_id(call, decision));
     json_end_object(&json);
     bytes_byte(out, '\n');
 }
@@ -180,7 +190,8 @@ static void ask_route(struct exchange *exchange, bool charge)
     static const char *const known_of_charge[] = {"limit", "key", "cost", "headers", NULL};
     struct fields fields;
     struct call call = call_start(exchange->session, answer);
-    struct costs costs = {.of = {1}, .count = 1};
+    struct costs costs;
+    costs_begin(&costs, COST_JSON);
     call.charge = charge;
     if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &call)) return;
     if (!only_known(exchange, &fields, charge ? known_of_charge : known, call.policy_limit)) return;
@@ -232,6 +243,60 @@ void forget_route(struct exchange *exchange)
     decide_forget(exchange->batch, &call);
 }
 
+/* ---- slots that are held ---- */
+
+static void answer_held(struct batch *batch, const struct call *call, const weir_decision *decision)
+{
+    const bool renew = call->detail[1] == HOLD_RENEW, held = decision->verdict == WEIR_ALLOW;
+    const struct http_request request = {.path = slice_of(renew ? "/v1/renew" : "/v1/release")};
+    struct exchange exchange = later(batch, call->session, &request, call->detail[0]);
+    char memory[64];
+    struct bytes body = {.memory = memory, .capacity = sizeof memory};
+    struct json json = {.out = &body};
+    if (decision->verdict == WEIR_NEVER) {
+        answer_refuse(&exchange, &(struct refusal){.status = 503,
+                                                   .words = "the engine does not answer: nobody knows if it was done"});
+        return;
+    }
+    json_object(&json, NULL);
+    json_bool(&json, renew ? "renewed" : "released", held);
+    json_end_object(&json);
+    bytes_byte(&body, '\n');
+    answer_json(&exchange, 200, bytes_slice(&body));
+}
+
+static void hold_route(struct exchange *exchange, enum hold hold)
+{
+    static const char *const known[] = {"limit", "key", "id", NULL};
+    struct fields fields;
+    uint64_t id;
+    struct call call = call_start(exchange->session, answer_held);
+    call.detail[0] = exchange->flags;
+    call.detail[1] = hold;
+    if (!fields_of_body(exchange, &fields) || !limit_and_key(exchange, &fields, &call)) return;
+    if (!only_known(exchange, &fields, known, call.policy_limit)) return;
+    if (!slice_number(text_of(&fields, "id"), &id)) {
+        bad(exchange, "id", "expected the id of a response of /v1/take, a string of digits");
+    } else if (!decide_may_hold(&call)) {
+        bad(exchange, "limit", DECIDE_HOLDS_NOTHING);
+    } else {
+        batch_settle_queue(exchange->batch);
+        decide_held(exchange->batch, &call, id, hold);
+    }
+}
+
+void renew_route(struct exchange *exchange)
+{
+    hold_route(exchange, HOLD_RENEW);
+}
+
+void release_route(struct exchange *exchange)
+{
+    hold_route(exchange, HOLD_RELEASE);
+}
+
+/* ---- receipts ---- */
+
 static void answer_settled(struct batch *batch, struct session *session, uint64_t detail, enum receipt_result result,
                            const char *problem)
 {
@@ -248,7 +313,6 @@ void settle_route(struct exchange *exchange)
 {
     static const char *const known[] = {"receipt", "actual", NULL};
     struct fields fields;
-    struct costs actual;
     struct receipt_used settled = {.answer = answer_settled, .detail = exchange->flags};
     if (!fields_of_body(exchange, &fields) || !only_known(exchange, &fields, known, NULL)) return;
     const struct slice text = text_of(&fields, "receipt");
@@ -261,8 +325,6 @@ void settle_route(struct exchange *exchange)
         bad(exchange, "actual", "expected the actual cost: a whole number, or one for each limit; for example 5");
         return;
     }
-    if (!fields_costs(exchange, used, "actual", &actual)) return;
-    settled.count = actual.count;
-    for (unsigned i = 0; i < actual.count && i < WEIR_LIMITS_MAX; i++) settled.actual[i] = actual.of[i];
-    receipt_settle(exchange->batch, exchange->session, text, &settled);
+    if (fields_costs(exchange, used, "actual", &settled.costs))
+        receipt_settle(exchange->batch, exchange->session, text, &settled);
 }

@@ -115,7 +115,10 @@ void summary_print_limits(struct service *service)
         const struct policy_limit *limit = &policy->limit[i];
         char text[POLICY_TEXT_MAX * 2];
         weir_plan_text(&limit->plan, text, sizeof text);
-        printf("%s: %s%s\n", limit->name, text, limit->shadow ? " (shadow)" : "");
+        printf("%s: %s%s", limit->name, text, limit->shadow ? " (shadow)" : "");
+        if (limit->others != NULL)
+            printf(", %u tenant%s", limit->override_count, limit->override_count == 1 ? "" : "s");
+        printf("\n");
     }
     if (!mac_is_here()) printf("no receipts: this weir was built without OpenSSL\n");
     if (no_texts != NULL) printf("texts: off: %s\n", no_texts);

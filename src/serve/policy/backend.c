@@ -4,11 +4,13 @@
    What is kept in an engine can be kept there. */
 #include "api/error.h"
 #include "api/table/keyed.h"
+#include "core/decide.h"
 #include "core/num.h"
 #include "plan/plan.h"
 #include "redis/micro/micro.h"
 #include "serve/policy/policy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool keeps_something(const weir_plan *plan)
@@ -20,20 +22,26 @@ static bool keeps_something(const weir_plan *plan)
     return false;
 }
 
-static uint64_t log_permits(const weir_plan *plan)
+/* Of all limits by this algorithm. */
+static uint64_t permits_by(const weir_plan *plan, enum algorithm_name algorithm)
 {
     const struct plan *inside = plan_inside_const(plan);
     uint64_t permits = 0;
     for (uint64_t i = 0; i < inside->count; i++) {
-        if (inside->limit[i].algorithm == ALGORITHM_SLIDING_LOG)
-            permits = add_saturating(permits, inside->limit[i].count.digits);
+        if (inside->limit[i].algorithm == algorithm) permits = add_saturating(permits, inside->limit[i].count.digits);
     }
     return permits;
 }
 
-static bool log_fits(const weir_plan *plan, weir_error *error)
+static bool state_fits(const weir_plan *plan, weir_error *error)
 {
-    if (log_permits(plan) <= BACKEND_LOG_MAX) return true;
+    if (permits_by(plan, ALGORITHM_CONCURRENT) > BACKEND_SLOTS_MAX) {
+        api_fail(error, WEIR_EUNSUPPORTED,
+                 "a concurrent limit has at most 8000 slots in this process, so that no call takes long; give each "
+                 "client some of them: a key, and fewer slots");
+        return false;
+    }
+    if (permits_by(plan, ALGORITHM_SLIDING_LOG) <= BACKEND_LOG_MAX) return true;
     api_fail(error, WEIR_EUNSUPPORTED,
              "the sliding-logs of a limit have at most 8000 permits in this process, so that no call takes long, and "
              "100000 in an engine; shorten the period, for example 100/s for 6000/min, or write "
@@ -43,7 +51,13 @@ static bool log_fits(const weir_plan *plan, weir_error *error)
 
 bool backend_check_text(const weir_plan *plan, weir_error *error)
 {
-    if (log_permits(plan) <= BACKEND_TEXT_LOG_MAX) return true;
+    if (permits_by(plan, ALGORITHM_CONCURRENT) > BACKEND_TEXT_SLOTS_MAX) {
+        api_fail(error, WEIR_EUNSUPPORTED,
+                 "a concurrent limit in a client's text has at most 2000 slots; give the limit a name in weir.yaml, "
+                 "for up to 8000");
+        return false;
+    }
+    if (permits_by(plan, ALGORITHM_SLIDING_LOG) <= BACKEND_TEXT_LOG_MAX) return true;
     api_fail(error, WEIR_EUNSUPPORTED,
              "the sliding-logs of a client's text have at most 2000 permits; shorten the period, for example 100/s for "
              "6000/min, write algorithm=sliding-window, or give the limit a name in weir.yaml, for up to 8000");
@@ -55,10 +69,28 @@ bool backend_for(struct policy_backend *backend, struct tables *tables, struct e
 {
     const bool shared = engine != NULL && keeps_something(plan);
     *backend = (struct policy_backend){.table = NULL};
-    if (!shared && !log_fits(plan, error)) return false;
+    if (!shared && !state_fits(plan, error)) return false;
     *backend = (struct policy_backend){.table = shared ? tables_usual(tables) : tables_for(tables, plan, error)};
     if (shared) backend->shared = engine_limit_open(engine, plan, away, error);
     return shared ? backend->shared != NULL : backend->table != NULL;
+}
+
+bool backend_holds(const weir_plan *plan)
+{
+    return decide_holder(plan_rules(plan_inside_const(plan))) >= 0;
+}
+
+/* The key as batch_limit.c has it. */
+bool backend_held(const struct policy_limit *limit, uint64_t now_ns, uint64_t *held)
+{
+    char bytes[POLICY_NAME_MAX + 3];
+    const int holder = decide_holder(plan_rules(plan_inside_const(&limit->plan)));
+    if (holder < 0 || !limit->common || limit->shared != NULL) return false;
+    const int size = snprintf(bytes, sizeof bytes, "%c%s", '\0', limit->name) + 1; /* and the NUL behind the name */
+    const weir_decision decision =
+        keyed_peek(limit->table, &limit->plan, (weir_key){bytes, (size_t)size}, now_ns, holder, 0);
+    *held = plan_inside_const(&limit->plan)->limit[holder].count.digits - decision.remaining;
+    return true;
 }
 
 /* Overrides by the same algorithm have the part of their limit. */
@@ -82,6 +114,9 @@ static bool part_of_limit(struct policy_limit *limit, struct tables *tables, uns
         plan_inside(override->plan)->part = other;
         keyed_rules_of_override(override->table, plan_inside(override->plan));
     }
+    if (limit->others == NULL) return true;
+    plan_inside(limit->others)->part = part;
+    keyed_rules_of_override(limit->table, plan_inside(limit->others));
     return true;
 }
 
@@ -125,5 +160,5 @@ bool backend_could_be(const struct tables_options *options, bool engine, const w
 {
     struct micro_plan there;
     if (engine && keeps_something(plan)) return micro_plan_make(&there, plan, error) == 0;
-    return log_fits(plan, error) && tables_could_hold(options, plan, error) == 0;
+    return state_fits(plan, error) && tables_could_hold(options, plan, error) == 0;
 }

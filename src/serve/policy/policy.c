@@ -79,7 +79,7 @@ static bool index_next(const struct policy_index *index, uint64_t hash, uint64_t
 
 struct policy_more {
     struct atom users;
-    weir_plan unlimited;
+    weir_plan unlimited, others;
     struct policy_network *exempt;
     struct policy_override *override;
     unsigned override_count;
@@ -160,6 +160,12 @@ bool policy_more_make(struct policy_limit *limit, const struct policy_network *e
     return true;
 }
 
+void policy_more_tenants(struct policy_limit *limit, const weir_plan *others)
+{
+    limit->more->others = *others;
+    limit->others = &limit->more->others;
+}
+
 /* ---- a policy ---- */
 
 struct policy *policy_open(unsigned limit_room)
@@ -219,6 +225,14 @@ const struct policy_limit *policy_find(const struct policy *policy, struct slice
     return NULL;
 }
 
+const struct policy_limit *policy_numbered(const struct policy *policy, unsigned number)
+{
+    for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
+        if (policy->limit[i].number == number) return &policy->limit[i];
+    }
+    return NULL;
+}
+
 const struct policy_override *policy_override_of(const struct policy_limit *limit, struct slice key)
 {
     if (limit->override_count == 0) return NULL;
@@ -255,9 +269,20 @@ static bool is_exempt(const struct policy_limit *limit, struct slice key)
     return false;
 }
 
+/* Its own text, and the parent's behind it. */
+static struct policy_verdict resolve_tenant(const struct policy_limit *limit, const struct policy_override *tenant)
+{
+    const weir_plan *plan = tenant != NULL ? tenant->plan : limit->others;
+    struct policy_verdict verdict = backend_verdict(plan, limit->table, NULL, limit->shadow);
+    verdict.parent = &limit->plan;
+    return verdict;
+}
+
 struct policy_verdict policy_resolve(const struct policy_limit *limit, struct slice key)
 {
     const struct policy_override *override = policy_override_of(limit, key);
+    if (limit->others != NULL && (override != NULL || limit->exempt_count == 0 || !is_exempt(limit, key)))
+        return resolve_tenant(limit, override);
     if (override != NULL) return backend_verdict(override->plan, override->table, override->shared, limit->shadow);
     if (limit->exempt_count != 0 && is_exempt(limit, key))
         return backend_verdict(&limit->more->unlimited, limit->table, NULL, limit->shadow);
@@ -276,6 +301,7 @@ static bool read_limit(struct tables *tables, struct engine *engine, const char 
         return false;
     }
     if (weir_plan_parse(&limit->plan, text, WEIR_ADMIT, error) != 0) return false;
+    if (!guarantee_alone(&limit->plan, error) || !guarantee_parent(limit, error)) return false;
     if (!backend_for(&backend, tables, limit->here ? NULL : engine, limit->away, &limit->plan, error)) return false;
     limit->table = backend.table;
     limit->shared = backend.shared;

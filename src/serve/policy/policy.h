@@ -68,6 +68,9 @@ struct policy_limit {
     unsigned exempt_count;
     const struct policy_override *override; /* found by policy_resolve */
     unsigned override_count;
+    /* NULL: no tenants.  Else override names them, this is the text of all others, and the plan is that of their
+       parent, with one state for all. */
+    weir_plan *others;
     struct policy_more *more; /* who exempt and override belong to; NULL: there are none */
 };
 
@@ -87,7 +90,8 @@ struct policy_verdict {
         weir_table *table;
         struct engine_limit *shared;
     };
-    bool is_shared; /* by an engine, with other servers */
+    bool is_shared;          /* by an engine, with other servers */
+    const weir_plan *parent; /* of a tenant, whose plan is the first above: see tenant.c; else NULL */
     bool shadow;
     uint32_t mark; /* of a free text: another meaning has another mark; 0: the limit has a name */
 };
@@ -102,6 +106,9 @@ struct policy_backend {
    of them anew, takes 100 us at most (bench/log_calls.c).  Of a text that a client sends fewer: two texts in turn
    under one key have the log entered anew. */
 enum { BACKEND_LOG_MAX = 8000, BACKEND_TEXT_LOG_MAX = 2000 };
+
+/* Slots of a concurrent limit, which each call looks through: the same. */
+enum { BACKEND_SLOTS_MAX = 8000, BACKEND_TEXT_SLOTS_MAX = 2000 };
 
 /* May a client's text ask for this in this process? */
 bool backend_check_text(const weir_plan *plan, weir_error *error);
@@ -126,12 +133,38 @@ bool backend_could_be(const struct tables_options *options, bool engine, const w
 static inline struct policy_verdict backend_verdict(const weir_plan *plan, weir_table *table,
                                                     struct engine_limit *shared, bool shadow)
 {
-    if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, shadow, 0};
-    return (struct policy_verdict){plan, {.shared = shared}, true, shadow, 0};
+    if (shared == NULL) return (struct policy_verdict){plan, {.table = table}, false, NULL, shadow, 0};
+    return (struct policy_verdict){plan, {.shared = shared}, true, NULL, shadow, 0};
 }
+
+/* Do calls under this plan hold slots?  And how many are held now: false where nobody knows, for each key has its own,
+   or an engine keeps them. */
+bool backend_holds(const weir_plan *plan);
+bool backend_held(const struct policy_limit *limit, uint64_t now_ns, uint64_t *held);
+
+/* ---- guarantee.c: tenants, when they are defined; all but the first return false with an error ---- */
+
+bool guarantee_of(const weir_plan *plan); /* does its text guarantee anything? */
+
+/* A text that is no tenant's guarantees nothing. */
+bool guarantee_alone(const weir_plan *plan, weir_error *error);
+
+/* May these two be asked together? */
+bool guarantee_text(const weir_plan *plan, const weir_plan *parent, weir_error *error);
+
+/* Are these, with a text for all others, tenants of this parent?  *which: the first who is not; count: all others;
+   above: the parent is at fault. */
+bool guarantee_all(const weir_plan *parent, const struct policy_override *tenant, unsigned count,
+                   const weir_plan *others, size_t *which, weir_error *error);
+
+/* All of these, of a limit whose own text is another one now. */
+bool guarantee_parent(const struct policy_limit *limit, weir_error *error);
 
 /* NULL: no limit of that name. */
 const struct policy_limit *policy_find(const struct policy *policy, struct slice name);
+
+/* The one with these counters now; NULL: none. */
+const struct policy_limit *policy_numbered(const struct policy *policy, unsigned number);
 
 /* The value of a field of the request; an empty slice when there is none. */
 typedef struct slice (*policy_field)(void *request, const char *name);
@@ -191,6 +224,10 @@ bool policy_index_names(struct policy *policy);
    has come about; the caller keeps its own share.  false: no memory. */
 bool policy_more_make(struct policy_limit *limit, const struct policy_network *exempt, unsigned exempt_count,
                       const struct policy_override *override, unsigned override_count, weir_plan *plans);
+
+/* [of one that has more] What override names are tenants, and this is the text of all others, which is copied. */
+void policy_more_tenants(struct policy_limit *limit, const weir_plan *others);
+
 void policy_more_release(struct policy_more *more);
 
 #endif

@@ -239,6 +239,7 @@ static int open_wide(struct tables *tables, uint64_t bytes, const char *path, we
     options.sharing = path != NULL ? WEIR_JOIN_OR_CREATE : WEIR_PRIVATE;
     options.plan = &plan;
     options.lock_wait_ns = LOCK_WAIT_NS;
+    options.holds_for_others = true; /* clients hold slots: a restart of the service ends none of them */
     if (keys_for(&tables->options, tables->options.memory, bytes) == 0) return too_little_memory(error);
     if (options.keys_max == 0 && (path == NULL || !host_exists(path))) return full(tables, error);
     if (!plan_for(bytes, &plan)) return api_fail(error, WEIR_EUNSUPPORTED, "no plan has a state of this size");

@@ -8,8 +8,9 @@
    START and END are in, 0 for an engine.  NUMBER tells receipts apart that are otherwise the same.  MADE is when the
    answer was given: by the clock of the table of slots, which a restart keeps as it keeps the table, or in us by the
    engine's.  HEAD holds the size of the limit's name or text, how many limits there are, and which of them the decision
-   named; 32 bits of it are 0, for what may come later (a holder of concurrent permits, a change's carry), and a receipt
-   in which they are not is refused.  COST and END are there for each limit.
+   named; 32 bits of it are 0, for what may come later, and a receipt in which they are not is refused.  COST and END
+   are there for each limit.  Of a tenant's call (tenant.c) they are there twice, for it and for its parent, and of the
+   32 bits one says so, one whether it borrowed, and eight which limit of the parent's was named.
 
    A receipt can be settled for as long as `settle` says; so long it is remembered that it was (settled.c).
 
@@ -27,7 +28,9 @@
 
 #include "api/table/keyed.h"
 #include "core/num.h"
+#include "redis/micro/micro.h"
 #include "serve/plans.h"
+#include "serve/tenant.h"
 
 static const char VERSION[] = {'w', '2'};
 
@@ -37,15 +40,27 @@ enum {
     MARK_DIGITS = 2 * MAC_SIZE,
     FIELDS = 6, /* KEY to HEAD */
     NUMBERS_MAX = FIELDS + 2 * WEIR_LIMITS_MAX,
-    PERMIT_TEXT_MAX = 48
+    PERMIT_TEXT_MAX = 48,
+    PROBLEM_MAX = sizeof((weir_error *)0)->message
 };
 enum field { KEY, TABLE, NUMBER, MADE, START, HEAD };
 enum permit { PERMIT_GRANTED, PERMIT_SPENT, PERMIT_UNKNOWN, PERMIT_FULL, PERMIT_OLD };
 
-/* HEAD: | 0, 32 bits | size of the limit, 16 | limits, 8 | which, 8 | */
+/* HEAD: | 0, 22 bits | which of the parent's, 8 | borrowed | tenant | size of the limit, 16 | limits, 8 | which, 8 | */
 static uint64_t head_of(uint64_t size, uint64_t count, uint64_t limit)
 {
     return size << 16 | count << 8 | limit;
+}
+
+#define HEAD_TENANT (UINT64_C(1) << 32)
+#define HEAD_BORROWED (UINT64_C(1) << 33)
+enum { HEAD_PARENT_SHIFT = 34 };
+
+static uint64_t head_of_tenant(uint64_t size, const weir_decision of[TENANT_LEVELS])
+{
+    const uint64_t borrowed = weir_borrowed(&of[0]) ? HEAD_BORROWED : 0;
+    return head_of(size, TENANT_LEVELS, of[0].limit) | HEAD_TENANT | borrowed |
+           (uint64_t)of[1].limit << HEAD_PARENT_SHIFT;
 }
 
 _Static_assert(POLICY_TEXT_MAX < 1 << 16 && POLICY_NAME_MAX < 1 << 16 && WEIR_LIMITS_MAX < 1 << 8, "HEAD holds them");
@@ -114,7 +129,8 @@ static uint64_t table_now_ns(const struct batch *batch)
 
 static uint64_t made_of(const struct batch *batch, const struct call *call, const weir_decision *decision)
 {
-    return call->under.is_shared ? decision->end - decision->delay_ns / 1000 : table_now_ns(batch);
+    const uint64_t parts = backend_holds(call->under.plan) ? MICRO_ID_PARTS : 1; /* the end is an id, of such a time */
+    return call->under.is_shared ? decision->end / parts - decision->delay_ns / 1000 : table_now_ns(batch);
 }
 
 /* What new ones are signed with: those of an engine with the secret that it keeps, once that has been read. */
@@ -149,7 +165,8 @@ static void fill_fields(const struct batch *batch, const struct call *call, cons
     number[NUMBER] = call->receipt;
     number[MADE] = made_of(batch, call, decision);
     number[START] = shared ? 0 : decision->start.ns + call->under.table->offset_ns;
-    number[HEAD] = head_of(call->limit.size, count, decision->limit);
+    number[HEAD] = call->under.parent != NULL ? head_of_tenant(call->limit.size, call->each->of)
+                                              : head_of(call->limit.size, count, decision->limit);
 }
 
 void receipt_write(struct batch *batch, struct bytes *out, const struct call *call, const weir_decision *decision)
@@ -158,7 +175,10 @@ void receipt_write(struct batch *batch, struct bytes *out, const struct call *ca
     uint8_t mark[MAC_SIZE];
     if (!mac_is_here() || !is_due(call, decision)) return;
     const struct slice key = batch_key_plain(call);
-    const unsigned count = call->each != NULL ? (unsigned)weir_plan_limits(call->under.plan) : 1;
+    const bool tenant = call->under.parent != NULL;
+    const unsigned count = tenant               ? TENANT_LEVELS
+                           : call->each != NULL ? (unsigned)weir_plan_limits(call->under.plan)
+                                                : 1;
     const unsigned numbers = FIELDS + 2 * count;
     const size_t text = call->limit.size + key.size;
     char *at = bytes_room(out, sizeof VERSION + MARK_DIGITS + (size_t)numbers * DIGITS + text);
@@ -166,8 +186,10 @@ void receipt_write(struct batch *batch, struct bytes *out, const struct call *ca
     const struct mac *mac = signer(batch, call->under.is_shared, &number[KEY]);
     fill_fields(batch, call, decision, count, number);
     for (unsigned i = 0; i < count; i++) {
-        number[FIELDS + 2 * i] = call->each != NULL ? call->each->cost[i] : call->cost;
-        number[FIELDS + 2 * i + 1] = call->each != NULL ? call->each->end[i] : decision->end;
+        number[FIELDS + 2 * i] = call->each != NULL && !tenant ? call->each->cost[i] : call->cost;
+        number[FIELDS + 2 * i + 1] = tenant               ? call->each->of[i].end
+                                     : call->each != NULL ? call->each->end[i]
+                                                          : decision->end;
     }
     memcpy(at, VERSION, sizeof VERSION);
     at += sizeof VERSION;
@@ -186,8 +208,9 @@ void receipt_write(struct batch *batch, struct bytes *out, const struct call *ca
 struct receipt {
     uint64_t half[2]; /* of the mark */
     uint64_t number[NUMBERS_MAX];
-    uint64_t limit_index;
+    uint64_t limit_index, parent_index;
     unsigned count;
+    bool tenant, borrowed;
     uint64_t cost[WEIR_LIMITS_MAX], end[WEIR_LIMITS_MAX];
     struct slice text, limit, key; /* text: both */
 };
@@ -204,6 +227,12 @@ static bool read_head(struct receipt *receipt, uint64_t head)
     receipt->count = head >> 8 & UINT8_MAX;
     receipt->limit_index = head & UINT8_MAX;
     receipt->limit.size = head >> 16 & UINT16_MAX;
+    receipt->tenant = (head & HEAD_TENANT) != 0;
+    receipt->borrowed = (head & HEAD_BORROWED) != 0;
+    receipt->parent_index = head >> HEAD_PARENT_SHIFT;
+    if (receipt->tenant)
+        return receipt->count == TENANT_LEVELS && receipt->limit_index < WEIR_LIMITS_MAX &&
+               receipt->parent_index < WEIR_LIMITS_MAX;
     return head >> 32 == 0 && receipt->count <= WEIR_LIMITS_MAX && receipt->limit_index < receipt->count;
 }
 
@@ -241,23 +270,33 @@ static bool is_genuine(const struct mac *mac, const struct receipt *receipt)
     return ((half[0] ^ receipt->half[0]) | (half[1] ^ receipt->half[1])) == 0;
 }
 
-static bool fails(char problem[200], const char *words)
+static bool fails(char problem[PROBLEM_MAX], const char *words)
 {
-    snprintf(problem, 200, "%.199s", words);
+    snprintf(problem, PROBLEM_MAX, "%s", words);
     return false;
 }
 
 /* The limit as it is now.  Overrides and its numbers may have changed meanwhile; what was taken is time. */
-static bool find_limit(struct batch *batch, const struct receipt *receipt, struct call *call, char problem[200])
+static bool find_limit(struct batch *batch, const struct receipt *receipt, struct call *call, char problem[PROBLEM_MAX])
 {
+    static const char tenants[] = "its limit has tenants now, or had then: nothing was corrected";
     static const char other[] = "its limit has another algorithm by now: nothing was corrected";
     const char *code = NULL;
     weir_error error;
     if (!batch_limit(batch, receipt->limit, call, &code, &error)) return fails(problem, error.message);
     const uint64_t table = call->under.is_shared ? 0 : tables_number(call->under.table);
     if (!batch_key_again(batch, receipt->key, call) || receipt->number[TABLE] != table) return fails(problem, other);
-    if ((int)receipt->count == weir_plan_limits(call->under.plan)) return true;
+    if (receipt->tenant != (call->under.parent != NULL)) return fails(problem, tenants);
+    if (receipt->tenant || (int)receipt->count == weir_plan_limits(call->under.plan)) return true;
     return fails(problem, "its limit has become another list of limits: nothing was corrected");
+}
+
+static bool find_used(const struct receipt_used *used, const struct receipt *receipt, const struct call *call,
+                      uint64_t actual[], char problem[PROBLEM_MAX])
+{
+    weir_error error;
+    if (receipt->tenant) return batch_costs(call, &used->costs, actual, &error) || fails(problem, error.message);
+    return costs_used(&used->costs, call->under.plan, receipt->cost, actual, &error) || fails(problem, error.message);
 }
 
 /* ---- settled, once ---- */
@@ -299,15 +338,32 @@ static enum permit permit_here(struct batch *batch, const struct receipt *receip
     return permit[answer];
 }
 
+static void correct_tenant(const struct batch *batch, const struct receipt *receipt, const struct call *call,
+                           uint64_t used)
+{
+    weir_decision of[TENANT_LEVELS];
+    for (unsigned i = 0; i < TENANT_LEVELS; i++) {
+        of[i] = (weir_decision){.verdict = WEIR_ALLOW, .end = receipt->end[i], .charged = receipt->cost[i]};
+        of[i].limit = (uint32_t)(i == 0 ? receipt->limit_index : receipt->parent_index);
+        of[i].start.ns = receipt->number[START] - call->under.table->offset_ns;
+    }
+    if (receipt->borrowed) of[0].reserved |= DECISION_BORROWED;
+    tenant_settle(batch, call, of, receipt->cost[0], used);
+}
+
 static void correct_here(const struct batch *batch, const struct receipt *receipt, const struct call *call,
                          const uint64_t used[])
 {
+    if (receipt->tenant) {
+        correct_tenant(batch, receipt, call, used[0]);
+        return;
+    }
     weir_decision decision = decision_of(receipt, call->under.table);
     keyed_settle(call->under.table, call->under.plan, (weir_key){call->key.bytes, call->key.size}, batch->now_ns,
                  &decision, receipt->cost, used, receipt->end);
 }
 
-static bool is_receipt(struct slice text, struct receipt *receipt, char problem[200])
+static bool is_receipt(struct slice text, struct receipt *receipt, char problem[PROBLEM_MAX])
 {
     if (!mac_is_here()) return fails(problem, "this weir was built without OpenSSL: it has no receipts");
     return read_receipt(text, receipt) ||
@@ -315,7 +371,7 @@ static bool is_receipt(struct slice text, struct receipt *receipt, char problem[
                           "expected that of a take, whole: the seventh of WEIR.TAKE");
 }
 
-static bool is_ours(const struct mac *mac, const struct receipt *receipt, char problem[200])
+static bool is_ours(const struct mac *mac, const struct receipt *receipt, char problem[PROBLEM_MAX])
 {
     static const char here[] = "this is no receipt of this service, or of before a restart that kept no state";
     static const char shared[] = "this is no receipt of this service, nor was it signed with the secret that its "
@@ -346,7 +402,7 @@ static void refuse(struct batch *batch, struct session *session, const struct re
 
 struct pending {
     struct receipt_used used;
-    uint64_t cost[WEIR_LIMITS_MAX];
+    uint64_t cost[WEIR_LIMITS_MAX], actual[WEIR_LIMITS_MAX];
     size_t size;
     char text[]; /* the receipt */
 };
@@ -385,9 +441,10 @@ static void hear_settled(struct batch *batch, struct session *session, const wei
 static void correct_shared(struct batch *batch, struct session *session, struct pending *pending,
                            const struct receipt *receipt)
 {
-    char problem[200];
+    char problem[PROBLEM_MAX];
     struct call call = call_start(NULL, NULL);
-    if (!find_limit(batch, receipt, &call, problem)) {
+    if (!find_limit(batch, receipt, &call, problem) ||
+        !find_used(&pending->used, receipt, &call, pending->actual, problem)) {
         refuse(batch, session, &pending->used, problem);
         free(pending);
         return;
@@ -399,7 +456,7 @@ static void correct_shared(struct batch *batch, struct session *session, struct 
                                               .key = decide_shared_key(batch, &call),
                                               .cost = pending->cost,
                                               .costs = receipt->count,
-                                              .actual = pending->used.actual,
+                                              .actual = pending->actual,
                                               .taken = receipt->end[0]},
                                       .shared = call.under.shared,
                                       .then = hear_settled});
@@ -458,20 +515,19 @@ static void settle_known(struct batch *batch, struct session *session, struct sl
                          const struct receipt_used *used)
 {
     struct call call = call_start(session, NULL);
-    struct receipt_used all = *used;
-    char problem[200];
+    uint64_t actual[WEIR_LIMITS_MAX];
+    char problem[PROBLEM_MAX];
     if (!is_ours(signer_of(batch, receipt->number), receipt, problem) || !find_limit(batch, receipt, &call, problem) ||
-        !batch_costs(&call, used->count, problem)) {
+        !find_used(used, receipt, &call, actual, problem)) {
         refuse(batch, session, used, problem);
         return;
     }
-    for (unsigned i = 0; i < receipt->count; i++) all.actual[i] = used->actual[used->count == 1 ? 0 : i];
     if (call.under.is_shared) {
-        ask_permit(batch, session, text, receipt, &all);
+        ask_permit(batch, session, text, receipt, used);
         return;
     }
     const enum permit permit = permit_here(batch, receipt);
-    if (permit == PERMIT_GRANTED) correct_here(batch, receipt, &call, all.actual);
+    if (permit == PERMIT_GRANTED) correct_here(batch, receipt, &call, actual);
     answer_permit(batch, session, used, permit);
 }
 
@@ -487,7 +543,7 @@ static void hear_secret(struct batch *batch, struct session *session, const weir
 void receipt_settle(struct batch *batch, struct session *session, struct slice text, const struct receipt_used *used)
 {
     struct receipt receipt;
-    char problem[200];
+    char problem[PROBLEM_MAX];
     batch_settle_queue(batch);
     if (!is_receipt(text, &receipt, problem)) {
         refuse(batch, session, used, problem);

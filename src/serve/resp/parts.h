@@ -3,7 +3,7 @@
 
        commands.c   which there are, who may say them, what is said of others
        throttle.c   CL.THROTTLE
-       take.c       WEIR.TAKE, CHARGE, SETTLE, FORGET
+       take.c       WEIR.TAKE, CHARGE, SETTLE, RENEW, RELEASE, FORGET
        limit.c      WEIR.LIMIT
        client.c     PING ECHO HELLO AUTH CLIENT RESET QUIT SELECT
        server.c     INFO COMMAND CONFIG DBSIZE */
@@ -59,7 +59,7 @@ void resp_refuse_limit(struct batch *batch, struct session *session, const char 
 /* ---- each is a row ---- */
 typedef void resp_run(struct batch *batch, struct session *session, const struct resp_command *command);
 resp_run resp_throttle;
-resp_run resp_take, resp_charge, resp_settle, resp_forget;
+resp_run resp_take, resp_charge, resp_settle, resp_renew, resp_release, resp_forget;
 resp_run resp_limit;
 resp_run resp_ping, resp_echo, resp_hello, resp_auth, resp_client, resp_reset, resp_quit, resp_select;
 resp_run resp_info, resp_list_commands, resp_config, resp_dbsize;

@@ -60,7 +60,7 @@ static void ask(struct batch *batch, struct call *call, uint64_t limit, uint64_t
     call->detail[DETAIL_NEVER] = quantity > limit;
     call->cost = quantity > limit ? 0 : quantity;
     call->peek = call->cost == 0;
-    batch_take(batch, call, NULL, 0);
+    batch_take(batch, call, NULL);
 }
 
 /* All behind the key. */

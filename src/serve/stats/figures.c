@@ -24,6 +24,13 @@ static const struct figures_row rows[] = {
     {"weir_lateness_seconds",
      "By how much the last call granted was later than it was due by the rate, by limit; 0 unless the limit paces.",
      LIMIT(late_ns)},
+    {"weir_tenant_borrowed_total",
+     "Calls of tenants allowed beyond their guarantee, for there was room at the parent, by limit.", LIMIT(borrowed)},
+    {"weir_concurrent_held", "Slots held now, of concurrent limits with one key for all (key: none).", LIMIT(held)},
+    {"weir_concurrent_renewals_total", "Leases renewed, by concurrent limit.", LIMIT(renewals)},
+    {"weir_concurrent_releases_total", "Takes released, by concurrent limit.", LIMIT(releases)},
+    {"weir_concurrent_stale_total",
+     "Renewals and releases that came too late: the lease was over, or it had been released.", LIMIT(stale)},
     {"weir_request_duration_seconds", "From a decision's request being read to its answer being sent.",
      TIMES(requests)},
     {"weir_requests_total", "Requests, by protocol.", .label = "protocol=\"resp\"", WORKERS(commands),
@@ -159,6 +166,7 @@ void figures_read(struct figures *figures, struct service *service)
     figures->settles_refused = settled_refused(tables_settled(service->tables));
     figures->policies = atom_load(&service->policies);
     figures->started_unix_ns = service->started_unix_ns;
+    figures->policy = service_policy(service);
     figures->engine = service_engine(service);
     if (figures->engine == NULL) return;
     engine_read_stats(figures->engine, &figures->engine_stats);
@@ -169,5 +177,6 @@ void figures_read(struct figures *figures, struct service *service)
 
 void figures_release(struct figures *figures)
 {
+    if (figures->policy != NULL) service_release(figures->crew.service, figures->policy);
     if (figures->engine != NULL) engine_release(figures->engine);
 }

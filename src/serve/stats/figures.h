@@ -27,6 +27,7 @@ struct figures {
     weir_table_stats table;
     struct tables_memory memory;
     uint64_t settles_refused, policies, started_unix_ns, one;
+    struct policy *policy; /* NULL: no names */
     struct engine *engine; /* NULL: the file names none */
     weir_engine_stats engine_stats;
     uint64_t engine_up;

@@ -79,15 +79,6 @@ void stats_write_top(struct service *service, struct bytes *out)
 
 /* ---- limits ---- */
 
-/* The limit that has these counters now; NULL: none. */
-static const struct policy_limit *limit_of(const struct policy *policy, unsigned numbered)
-{
-    for (unsigned i = 0; policy != NULL && i < policy->limit_count; i++) {
-        if (policy->limit[i].number == numbered) return &policy->limit[i];
-    }
-    return NULL;
-}
-
 static void write_meaning(struct json *json, const struct policy_limit *limit)
 {
     char canonical[TEXT_MAX];
@@ -110,14 +101,28 @@ static void write_sums(struct json *json, const struct sums_limit *sum)
     json_number(json, "late_ns", sum->late_ns);
 }
 
+/* Of a concurrent limit. */
+static void write_slots(struct json *json, const struct policy_limit *limit, const struct sums_limit *sum,
+                        uint64_t now_ns)
+{
+    uint64_t held;
+    if (limit == NULL || !backend_holds(&limit->plan)) return;
+    if (backend_held(limit, now_ns, &held)) json_number(json, "held", held);
+    json_number(json, "renewals", sum->renewals);
+    json_number(json, "releases", sum->releases);
+    json_number(json, "stale", sum->stale);
+}
+
 static void write_limit(struct json *json, unsigned place, const char *name, const struct policy_limit *limit,
-                        const struct sums_limit *sum)
+                        const struct sums_limit *sum, uint64_t now_ns)
 {
     json_object(json, NULL);
     json_number(json, "place", place);
     json_text(json, "name", name);
     write_meaning(json, limit);
     write_sums(json, sum);
+    if (limit != NULL && limit->others != NULL) json_number(json, "borrowed", sum->borrowed);
+    write_slots(json, limit, sum, now_ns);
     json_end_object(json);
 }
 
@@ -132,7 +137,7 @@ static void write_limits(struct json *json, struct service *service, const struc
         const unsigned numbered = series->number[place];
         if (numbered == SERIES_NOBODY || !sums_name(crew, numbered, &name)) continue;
         const struct sums_limit sum = sums_of_limit(crew, numbered);
-        write_limit(json, place, name.text, limit_of(policy, numbered), &sum);
+        write_limit(json, place, name.text, policy_numbered(policy, numbered), &sum, service->now_ns(service->clock));
     }
     json_end_array(json);
     const struct sums_limit all = sums_of_limits(crew);

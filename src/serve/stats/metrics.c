@@ -102,14 +102,30 @@ static void of_limit(struct bytes *out, const struct family *family, const char 
     }
 }
 
+/* A limit that has no tenants has nothing to say of them, nor one that is not concurrent of slots; how many are held is
+   known where one key is for all. */
+static bool is_told(const struct family *family, const struct policy_limit *limit, bool by_text, bool held)
+{
+    static const char concurrent[] = "weir_concurrent_", tenant[] = "weir_tenant_";
+    if (strncmp(family->row->name, tenant, sizeof tenant - 1) == 0) return limit != NULL && limit->others != NULL;
+    if (strncmp(family->row->name, concurrent, sizeof concurrent - 1) != 0) return true;
+    if (!family->is_counter) return held;
+    return by_text || (limit != NULL && backend_holds(&limit->plan));
+}
+
 /* Of limits that were removed only what was counted is left.  No name begins like these two. */
 static void of_limits(struct bytes *out, const struct family *family, const struct figures *figures)
 {
     const struct sums_crew *crew = &figures->crew;
     struct sums_name name;
+    const uint64_t now_ns = crew->service->now_ns(crew->service->clock);
     for (unsigned number = 0; number < crew->numbers; number++) {
         if (!sums_name(crew, number, &name)) continue;
-        of_limit(out, family, number == 0 ? "(text)" : name.text, sums_of_limit(crew, number));
+        struct sums_limit sum = sums_of_limit(crew, number);
+        const struct policy_limit *limit = policy_numbered(figures->policy, number);
+        const bool held = limit != NULL && backend_held(limit, now_ns, &sum.held);
+        if (!is_told(family, limit, number == 0, held)) continue;
+        of_limit(out, family, number == 0 ? "(text)" : name.text, sum);
     }
     const struct sums_limit gone = sums_of_gone(crew);
     if (family->is_counter && (gone.allowed | gone.denied | gone.never) != 0) of_limit(out, family, "(removed)", gone);

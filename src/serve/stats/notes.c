@@ -13,13 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/num.h"
 #include "format/json.h"
 #include "host/clock.h"
-#include "plan/plan.h"
 #include "serve/batch.h"
 
-enum { LINE_MAX_BYTES = 6 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512, MS_NS = 1000000, SHOWN_MAX = 120 };
+enum { LINE_MAX_BYTES = 6 * (POLICY_TEXT_MAX + POLICY_KEY_MAX) + 512, MS_NS = 1000000 };
 
 static const char notes_limit[] = "1/s burst=20";
 
@@ -96,21 +94,6 @@ void notes_add(struct batch *batch, const char *text)
     bytes_byte(&line, '\n');
     add_line(notes, &notes->mistakes, &line, untold);
     service_note(batch->service, plain);
-}
-
-void notes_never(struct batch *batch, const struct call *call)
-{
-    const struct plan *plan = plan_inside_const(call->under.plan);
-    char line[NOTES_LINE_MAX];
-    if (call->cost < 2 || !plan_has_units(plan)) return;
-    for (uint64_t i = 1; call->each != NULL && i < plan->count; i++) {
-        if (call->each->cost[i] != call->each->cost[0]) return;
-    }
-    if (!notes_may_add(batch)) return;
-    snprintf(line, sizeof line,
-             "a cost of %ju never passes \"%.*s\": it counts in each limit; give a cost for each: COST 1 %ju",
-             (uintmax_t)call->cost, (int)least(call->limit.size, SHOWN_MAX), call->limit.bytes, (uintmax_t)call->cost);
-    notes_add(batch, line);
 }
 
 /* ---- refusals ---- */

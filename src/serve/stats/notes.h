@@ -44,9 +44,6 @@ bool notes_may_add(struct batch *batch);
 /* [after notes_may_add] What cannot be printed is written as "?". */
 void notes_add(struct batch *batch, const char *text);
 
-/* It never passes: where one cost for several units may be why, that is noted as a mistake. */
-void notes_never(struct batch *batch, const struct call *call);
-
 static inline bool notes_wants_refusals(const struct notes *notes)
 {
     return atom_load(&notes->refusals_wanted) != 0;

@@ -21,6 +21,8 @@ struct stats_limit {
     struct atom allowed, denied, never, shadowed; /* calls; shadowed would have been refused, and is in allowed too */
     struct atom permits;                          /* granted */
     struct atom away_allowed, away_refused;       /* of allowed, denied and never: for the engine was away */
+    struct atom borrowed;                         /* of allowed: tenants' calls beyond their guarantee */
+    struct atom renewals, releases, stale;        /* calls; stale: nothing was held under the id any more */
     struct atom late_ns, granted_at_ns;           /* how late the last call was that was granted, and when that was */
 };
 

@@ -42,6 +42,10 @@ static void add_limit(struct sums_limit *sum, const struct stats_limit *limit)
     sum->permits += atom_load(&limit->permits);
     sum->away_allowed += atom_load(&limit->away_allowed);
     sum->away_refused += atom_load(&limit->away_refused);
+    sum->borrowed += atom_load(&limit->borrowed);
+    sum->renewals += atom_load(&limit->renewals);
+    sum->releases += atom_load(&limit->releases);
+    sum->stale += atom_load(&limit->stale);
     sums_last(sum, atom_load(&limit->granted_at_ns), atom_load(&limit->late_ns));
 }
 

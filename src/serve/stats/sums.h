@@ -20,6 +20,9 @@ struct sums_crew {
 struct sums_limit {
     uint64_t allowed, denied, never, shadowed, permits; /* shadowed are in allowed too */
     uint64_t away_allowed, away_refused;                /* of them: for the engine was away */
+    uint64_t borrowed;                                  /* of allowed, by tenants */
+    uint64_t renewals, releases, stale;                 /* of slots that are held */
+    uint64_t held;                                      /* now; not a sum: see backend_held */
     uint64_t late_ns, granted_at_ns;                    /* of the last call that was granted */
 };
 

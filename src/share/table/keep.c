@@ -58,7 +58,7 @@ void table_give_back(struct table *table, const struct table_slip *slip)
         }
         const uint64_t ahead = table_ahead(time, now);
         if (ahead == 0 || slip_waited_behind(slip, ahead)) return;
-        if (atom_swap(&slot->time, &time, table_time(time, now, subtract_to_zero(ahead, back)))) return;
+        if (atom_swap_release(&slot->time, &time, table_time(time, now, subtract_to_zero(ahead, back)))) return;
     }
 }
 
@@ -71,29 +71,30 @@ void table_forget(struct table *table, const struct table_part *part, uint64_t h
         const struct table_homes homes = homes_in(table, area, hash, part);
         struct table_slot *slot = find_unmarked(&homes, hash, now, &time);
         if (slot == NULL) area++;
-        else atom_swap(&slot->time, &time, table_next_lap(table_fresh_time(time, now)));
+        else atom_swap_release(&slot->time, &time, table_next_lap(table_fresh_time(time, now)));
     }
 }
 
-/* Refreshes an idle time that becomes old. */
+/* Refreshes an idle time that becomes old.  The time is read first: a slot that has no owner after that had none when
+   its time was read, and that is no key's debt. */
 static void table_sweep_slot(struct table_slot *slot, uint64_t now)
 {
-    const uint64_t owner = atom_load_acquire(&slot->owner);
     uint64_t time = atom_load_acquire(&slot->time);
+    const uint64_t owner = atom_load(&slot->owner);
     const uint64_t fresh = table_rested(time, now);
     const bool old = fresh != (time & ~TABLE_DISPLACED_BIT);
-    if (old && table_ahead_of(owner, time, now) == 0) atom_swap(&slot->time, &time, fresh);
+    if (old && table_ahead_of(owner, time, now) == 0) atom_swap_release(&slot->time, &time, fresh);
 }
 
 /* Makes the slot idle, whatever it owes.  False: another process has done that to all slots, and the debt in this one
    may have been charged since.  Its key loses the slot, so a swap that comes too late meets another version. */
 static bool lay_to_rest(struct table_slot *slot, const struct atom *rested_at, uint64_t seen, uint64_t now)
 {
-    const uint64_t owner = atom_load_acquire(&slot->owner);
+    const uint64_t owner = atom_load(&slot->owner);
     uint64_t time = atom_load_acquire(&slot->time);
     const uint64_t fresh = table_fresh_time(time, now);
-    if (rested_at != NULL && atom_load_acquire(rested_at) != seen) return false;
-    atom_swap(&slot->time, &time, table_owned(owner, time) ? table_next_lap(fresh) : fresh);
+    if (rested_at != NULL && atom_load(rested_at) != seen) return false;
+    atom_swap_release(&slot->time, &time, table_owned(owner, time) ? table_next_lap(fresh) : fresh);
     return true;
 }
 
@@ -118,8 +119,8 @@ uint64_t table_live(const struct table_area *area, uint64_t now)
     const struct table_slot *slot = area->bucket[0].slot, *const end = slot + 2 * area->half * TABLE_SLOTS;
     uint64_t live = 0;
     for (; slot < end; slot++) {
-        const uint64_t owner = atom_load_acquire(&slot->owner);
-        const uint64_t time = atom_load_acquire(&slot->time);
+        const uint64_t owner = atom_load(&slot->owner);
+        const uint64_t time = atom_load(&slot->time);
         live += (uint64_t)table_owned(owner, time) & (table_ahead_of(owner, time, now) != 0);
     }
     return live;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT
-   The slots of a key as a thread read them, and the meaning of their words.  A steady look shows one moment. */
+   The slots of a key as a thread read them, and the meaning of their words.  A steady look shows one moment.
+
+   Memory orders: a swap reads the newest, and what a thread decides by is read before it, so a swap releases; what is
+   read behind one is read by loads that acquire, or behind the full fence that follows a claim.  Which order each
+   operation needs, and the scene that fails without it: test/model/orders.tsv. */
 #ifndef WEIR_SHARE_TABLE_LOOK_H
 #define WEIR_SHARE_TABLE_LOOK_H
 
@@ -30,7 +34,7 @@ struct table_homes {
 
 static inline bool table_part_is_in_use(const struct table_part *part)
 {
-    return part != NULL && atom_load_full(part->in_use) != 0;
+    return part != NULL && atom_load(part->in_use) != 0;
 }
 
 /* The places for a key: its area and its part. */
@@ -100,10 +104,9 @@ static inline struct table_look table_look_at(const struct table_homes *homes, u
 static inline bool table_is_steady(const struct table_look *look)
 {
     bool same = true;
-    for (int i = 0; i < TABLE_LOOK_SLOTS; i++)
-        same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+    for (int i = 0; i < TABLE_LOOK_SLOTS; i++) same = atom_load(&look->slot[i]->owner) == look->owner[i] && same;
     for (int i = TABLE_LOOK_SLOTS; i < look->count; i++)
-        same = atom_load_acquire(&look->slot[i]->owner) == look->owner[i] && same;
+        same = atom_load(&look->slot[i]->owner) == look->owner[i] && same;
     return same;
 }
 
@@ -177,12 +180,13 @@ static inline bool table_holds_displaced(uint64_t owner, uint64_t time, uint64_t
     return (time & TABLE_DISPLACED_BIT) != 0 && table_ahead_of(owner, time, now) != 0;
 }
 
+/* [behind the reading of a time] One that was raised beside a mark shows the mark, too. */
 static inline bool table_bucket_holds_displaced(const struct table_bucket *bucket, uint64_t now)
 {
     bool holds = false;
     for (int i = 0; i < TABLE_SLOTS; i++) {
-        const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        holds = table_holds_displaced(owner, atom_load_acquire(&bucket->slot[i].time), now) || holds;
+        const uint64_t owner = atom_load(&bucket->slot[i].owner);
+        holds = table_holds_displaced(owner, atom_load(&bucket->slot[i].time), now) || holds;
     }
     return holds;
 }

@@ -10,6 +10,8 @@
              256  turn      which of the next ones is written next
              264  kept      8 x [ monotonic, unix, check, ... ], a cache line each
              336  rested    when all slots were last checked (table.c), the region's time; a cache line of its own
+             344  waits     64 words on which processes wait, see api/table/wait.c
+             408  marks     how many processes have marked themselves as holders of slots, see api/table/hold.c
 
    Any process that may write the file may write anything here at any time, and may die at any step.  So everything is
    stored as records: a few words and their check.  A record is copied word by word, and the copy is judged; one that is
@@ -56,6 +58,8 @@ enum {
     WORD_TURN = 256,
     WORD_KEPT = 264,
     WORD_RESTED = 336,
+    WORD_WAITS = 344,
+    WORD_MARKS = WORD_WAITS + REGION_WAITS,
     ONCE_WORDS = 4,
     AREA_WORDS = 2,
     AREA_STRIDE = 4,
@@ -92,6 +96,7 @@ _Static_assert(WORD_ONCE + ONCE_WORDS + 1 <= WORD_NEWEST, "once");
 _Static_assert(WORD_AREAS + AREA_STRIDE * REGION_AREAS_MAX <= WORD_BOOTS && AREA_WORDS + 1 <= AREA_STRIDE, "areas");
 _Static_assert(WORD_BOOTS + BOOT_STRIDE * BOOT_RECORDS <= WORD_TURN && BOOT_WORDS + 1 <= BOOT_STRIDE, "boots");
 _Static_assert(WORD_KEPT + KEPT_STRIDE * KEPT_RECORDS <= WORD_RESTED && KEPT_WORDS + 1 <= KEPT_STRIDE, "kept");
+_Static_assert(WORD_RESTED + KEPT_STRIDE <= WORD_WAITS && WORD_MARKS < PAGE_WORDS, "waits");
 
 /* As bytes, so that another byte order sees the same magic. */
 static uint64_t magic_of(const uint8_t bytes[WORD_BYTES])
@@ -233,7 +238,7 @@ bool region_add_area(void *memory, struct region_view *view, uint64_t bytes)
 {
     const struct region_area area = {region_end(view), bytes};
     if (view->areas == REGION_AREAS_MAX || !area_is_sound(&area, view, REGION_BYTES_MAX)) return false;
-    if (atom_load_acquire(region_newest(memory)) != view->areas) return false;
+    if (atom_load(region_newest(memory)) != view->areas) return false;
     write_area(memory, view->areas, &area);
     view->area[view->areas++] = area;
     atom_store_release(region_newest(memory), view->areas);
@@ -248,6 +253,16 @@ struct atom *region_newest(void *memory)
 struct atom *region_rested(void *memory)
 {
     return region_word(memory, WORD_RESTED);
+}
+
+void *region_wait_word(void *memory, uint64_t number)
+{
+    return region_word(memory, (unsigned)(WORD_WAITS + number % REGION_WAITS));
+}
+
+struct atom *region_marks(void *memory)
+{
+    return region_word(memory, WORD_MARKS);
 }
 
 /* ---- boots ---- */

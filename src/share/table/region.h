@@ -98,6 +98,13 @@ struct atom *region_newest(void *memory);
 /* When all slots were last checked, in the region's time: see table_rest.  0: never, by older versions. */
 struct atom *region_rested(void *memory);
 
+/* Words for callers that wait for keys, of the caller's own making; zeros at first, and older versions leave them. */
+enum { REGION_WAITS = 64 };
+void *region_wait_word(void *memory, uint64_t number);
+
+/* How many processes have marked themselves as holders of slots. */
+struct atom *region_marks(void *memory);
+
 /* [under the file's lock, with times read under it] The offset (modulo 2^64) from the machine's CLOCK_MONOTONIC to the
    region's time, which continues over restarts and reboots.  After a reboot it advances as the wall clock did; if the
    wall clock went back, or on by more than a year, as if no time had passed.  The region's time is at least a second,

@@ -112,7 +112,7 @@ struct verdict {
 static bool free_slot(struct table_slot *slot, uint64_t *time)
 {
     const uint64_t freed = table_next_lap(*time);
-    if (!atom_swap(&slot->time, time, freed)) return false;
+    if (!atom_swap_release(&slot->time, time, freed)) return false;
     *time = freed;
     return true;
 }
@@ -129,8 +129,8 @@ static uint64_t owed_to_displaced(const struct table_look *look, uint64_t now)
         for (int i = first; i < first + TABLE_SLOTS; i++)
             holds = holds || table_holds_displaced(look->owner[i], look->time[i], now);
         for (int i = first; holds && i < first + TABLE_SLOTS; i++) {
-            const uint64_t owner = atom_load_acquire(&look->slot[i]->owner);
-            in_bucket = least(in_bucket, table_ahead_of(owner, atom_load_acquire(&look->slot[i]->time), now));
+            const uint64_t owner = atom_load(&look->slot[i]->owner);
+            in_bucket = least(in_bucket, table_ahead_of(owner, atom_load(&look->slot[i]->time), now));
         }
         if (holds) owed = most(owed, in_bucket);
     }
@@ -140,9 +140,9 @@ static uint64_t owed_to_displaced(const struct table_look *look, uint64_t now)
 /* Raises the time to this far ahead, and by at least one unit. */
 static void raise_slot(struct table_slot *slot, uint64_t now, uint64_t ahead)
 {
-    uint64_t time = atom_load_acquire(&slot->time), raised;
+    uint64_t time = atom_load(&slot->time), raised;
     do raised = table_time(time, now, most(table_ahead(time, now) + 1, ahead));
-    while (!atom_swap(&slot->time, &time, raised));
+    while (!atom_swap_release(&slot->time, &time, raised));
 }
 
 /* Makes sure that no thread that read before the mark of an uncommitted slot can lower the times beside it. */
@@ -161,7 +161,7 @@ static void finish_displacing(const struct table_look *look, uint64_t now)
 
 void table_outgrown(struct table_slot *slot, uint64_t charged, uint64_t before)
 {
-    if (charged != before) atom_swap(&slot->time, &charged, before);
+    if (charged != before) atom_swap_release(&slot->time, &charged, before);
 }
 
 static bool outgrown(const struct table *table)
@@ -333,10 +333,10 @@ static bool claim_slot(struct table_slot *slot, uint64_t tag, uint64_t owner, ui
 {
     if (table_owned(owner, *time)) {
         const uint64_t freed = table_next_lap(taken);
-        if (!atom_swap(&slot->time, time, freed)) return false;
+        if (!atom_swap_release(&slot->time, time, freed)) return false;
         *time = freed;
     }
-    return atom_swap(&slot->owner, &owner, claimed_by(tag, owner, *time));
+    return atom_swap_release(&slot->owner, &owner, claimed_by(tag, owner, *time));
 }
 
 static bool claim_for_call(struct table_call *call, const struct table_look *look, int i)
@@ -377,7 +377,7 @@ static int table_room_for(uint64_t tag, struct table_bucket *bucket, uint64_t no
     int room = 0;
     for (int i = 0; i < TABLE_SLOTS; i++) {
         const uint64_t owner = atom_load_acquire(&bucket->slot[i].owner);
-        const uint64_t time = atom_load_acquire(&bucket->slot[i].time);
+        const uint64_t time = atom_load(&bucket->slot[i].time);
         const bool owned = table_owned(owner, time);
         if (owned && owner >> TABLE_TAG_SHIFT == tag) return 0;
         if (table_ahead_of(owner, time, now) != 0 || (owned && table_is_tentative(owner))) continue;
@@ -442,11 +442,11 @@ static bool shift_key(const struct table_call *call, struct table_look *look, co
     uint64_t time = shift->time, *from = &look->time[shift->from];
     if (!claim_slot(shift->to, tag, shift->owner, &time, table_rested(time, now))) return false;
     uint64_t claimed = claimed_by(tag, shift->owner, time);
-    if (!atom_swap(&shift->to->time, &time, table_time(time, now, table_ahead(*from, now)))) return false;
+    if (!atom_swap_release(&shift->to->time, &time, table_time(time, now, table_ahead(*from, now)))) return false;
     const uint64_t left = table_next_lap(table_fresh_time(*from, now));
-    if (!atom_swap(&look->slot[shift->from]->time, from, left)) return false;
+    if (!atom_swap_release(&look->slot[shift->from]->time, from, left)) return false;
     *from = left;
-    if (!shift->moves) atom_swap(&shift->to->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
+    if (!shift->moves) atom_swap_release(&shift->to->owner, &claimed, claimed & ~(uint64_t)TABLE_TENTATIVE);
     return true;
 }
 
@@ -464,7 +464,7 @@ static void tell_full(const struct table_call *call, uint64_t ahead, uint64_t so
 static void take_into_use(struct table_call *call)
 {
     uint64_t unused = 0;
-    atom_swap_full(call->question->part->in_use, &unused, 1);
+    atom_swap_release(call->question->part->in_use, &unused, 1);
     call->homes = table_homes_of(call->table, call->question->hash, call->question->part);
 }
 
@@ -518,7 +518,7 @@ static bool stands_alone(const struct table_call *call, struct table_look *look,
         const uint64_t owed = table_ahead(look->time[goes], now);
         const uint64_t raised = table_time(look->time[stays], now, owed);
         if (owed > table_ahead(look->time[stays], now)) {
-            if (!atom_swap(&look->slot[stays]->time, &look->time[stays], raised)) return false;
+            if (!atom_swap_release(&look->slot[stays]->time, &look->time[stays], raised)) return false;
             look->time[stays] = raised;
         }
         if (!free_slot(look->slot[goes], &look->time[goes]) || stays != own) return false;
@@ -541,7 +541,7 @@ static void leave_slot(const struct table_area *area, struct table_slot *slot, u
 {
     const struct table_bucket *bucket = &area->bucket[(slot - area->bucket[0].slot) / TABLE_SLOTS];
     const bool fixed = table_bucket_holds_displaced(bucket, now);
-    atom_swap(&slot->time, &time, table_next_lap(fixed ? time : table_fresh_time(time, now)));
+    atom_swap_release(&slot->time, &time, table_next_lap(fixed ? time : table_fresh_time(time, now)));
 }
 
 /* A thread that finds a tentative slot of its key commits or frees it. */
@@ -555,13 +555,13 @@ static void settle_claim(const struct table_call *call, const struct table_look 
     if (!stands_alone(call, &look, own)) return;
     finish_displacing(&look, now);
     const uint64_t owed = most(past.owed, owed_to_displaced(&look, now));
-    uint64_t time = atom_load_acquire(&look.slot[own]->time);
-    if (!table_owned(look.owner[own], time)) return;
-    if (owed > table_ahead(time, now) && !atom_swap(&look.slot[own]->time, &time, table_time(time, now, owed))) return;
-    if (!atom_swap(&look.slot[own]->owner, &look.owner[own], look.owner[own] & ~(uint64_t)TABLE_TENTATIVE)) return;
-    for (int i = 0; i < TABLE_AREAS_MAX; i++) {
+    struct table_slot *slot = look.slot[own];
+    uint64_t time = atom_load_acquire(&slot->time), owner = look.owner[own];
+    if (!table_owned(owner, time)) return;
+    if (owed > table_ahead(time, now) && !atom_swap_release(&slot->time, &time, table_time(time, now, owed))) return;
+    if (!atom_swap_release(&slot->owner, &owner, owner & ~(uint64_t)TABLE_TENTATIVE)) return;
+    for (int i = 0; i < TABLE_AREAS_MAX; i++)
         if (past.slot[i] != NULL) leave_slot(&call->table->area[i], past.slot[i], past.time[i], now);
-    }
 }
 
 /* ---- calls ---- */

@@ -333,6 +333,19 @@ static ATOM_INLINE enum table_verdict table_try(const struct table *table, struc
     return passes ? TABLE_TAKEN : TABLE_REFUSED;
 }
 
+/* The fast path of a TABLE_PEEK. */
+static ATOM_INLINE enum table_verdict table_glance(const struct table *table, struct table_place place,
+                                                   const struct table_charge *charge, uint64_t *drained)
+{
+    if (place.slot == NULL) return TABLE_MISSED;
+    const uint64_t time = atom_load_acquire(&place.slot->time), ahead = table_ahead(time, charge->now);
+    const uint64_t after = most(ahead, charge->lead) + charge->cost;
+    const bool passes = after <= charge->reach;
+    if (!table_owned(place.owner, time) || atom_load(table->newest) > table->count) return TABLE_MISSED;
+    *drained = charge->now + (passes ? after : ahead);
+    return passes ? TABLE_TAKEN : TABLE_REFUSED;
+}
+
 static inline void table_ask(struct table *table, const struct table_question *question, struct table_answer *answer)
 {
     const struct table_pair pair = table_pair_of(table, question->hash);
@@ -343,9 +356,12 @@ static inline void table_ask(struct table *table, const struct table_question *q
         .reach = least(add_saturating(question->burst, question->wait), table->longest),
     };
     *answer = (struct table_answer){TABLE_MISSED, 0, 0, 0};
-    if (question->how == TABLE_TAKE && charge.cost != 0 && charge.cost <= charge.reach)
+    if (question->how == TABLE_TAKE && charge.cost != 0 && charge.cost <= charge.reach) {
         answer->verdict = table_try(table, table_seek(&pair), &charge, &answer->drained);
-    if (answer->verdict == TABLE_TAKEN) answer->charged = question->cost;
+        if (answer->verdict == TABLE_TAKEN) answer->charged = question->cost;
+    } else if (question->how == TABLE_PEEK && charge.cost <= charge.reach) {
+        answer->verdict = table_glance(table, table_seek(&pair), &charge, &answer->drained);
+    }
     if (answer->verdict == TABLE_MISSED) table_ask_slowly(table, question, answer);
 }
 

@@ -33,104 +33,21 @@
 
 #include <string.h>
 
+#include "core/algorithm/concurrent.h"
 #include "core/num.h"
+#include "share/table/wide_layout.h"
 #include "share/table/wide_state.h"
 
-enum { BUCKET_SLOTS = 64, LINE_WORDS = 8, FLOOR = 0, TAGS = 1, TAG_WORDS = 1 };
-enum { FINGERPRINT, IDLE_AT, STATE /* of a copy */ };
-enum { KEYS_IN_SLOTS = 16, SLOTS_FOR_KEYS = 25 }; /* so that a bucket is rarely full: 1 new key in 1000 finds no slot */
-enum { SLOTS_FOR_PART_KEY = 2 };
-
 _Static_assert(sizeof(struct atom) == sizeof(uint64_t), "a tag is a word");
-
-/* ---- the layout ---- */
-
-static uint64_t whole_lines(uint64_t words)
-{
-    return add_saturating(words, LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
-}
-
-static uint64_t state_copies(const struct wide *table)
-{
-    return table->kept ? 2 : 1;
-}
-
-static uint64_t copy_words(const struct wide *table)
-{
-    return (table->slot_words - TAG_WORDS) / state_copies(table);
-}
-
-/* The most words of state that fit a slot. */
-static uint64_t capacity(const struct wide *table)
-{
-    return copy_words(table) - STATE;
-}
-
-static uint64_t bucket_slots(const struct wide *table)
-{
-    return least(table->slots, BUCKET_SLOTS);
-}
-
-static uint64_t bucket_words(const struct wide *table)
-{
-    return whole_lines(TAGS + bucket_slots(table) * table->slot_words);
-}
 
 static struct wide_plans plans_of(const struct wide *table)
 {
     return wide_plans_at(table->memory, table->plan_sets);
 }
 
-uint64_t wide_bytes(uint64_t keys_max, uint64_t state_words, bool kept, uint64_t *slots, uint64_t *slot_words)
-{
-    const uint64_t copy = add_saturating(STATE, state_words);
-    const uint64_t buckets = multiply_divide_ceil(keys_max, SLOTS_FOR_KEYS, KEYS_IN_SLOTS * (uint64_t)BUCKET_SLOTS);
-    *slots = keys_max <= BUCKET_SLOTS ? most(keys_max, 1) : multiply_saturating(buckets, BUCKET_SLOTS);
-    *slot_words = add_saturating(TAG_WORDS, multiply_saturating(copy, kept ? 2 : 1));
-    const uint64_t in_bucket = least(*slots, BUCKET_SLOTS);
-    const uint64_t bucket = whole_lines(add_saturating(TAGS, multiply_saturating(in_bucket, *slot_words)));
-    const uint64_t all = add_saturating(whole_lines(state_words), multiply_saturating(*slots / in_bucket, bucket));
-    const uint64_t bytes = multiply_saturating(all, sizeof(uint64_t));
-    return add_saturating(wide_plans_bytes(wide_sets_beside(bytes)), bytes);
-}
-
-uint64_t wide_part_slots(uint64_t keys)
-{
-    const uint64_t buckets = multiply_divide_ceil(keys, SLOTS_FOR_PART_KEY, BUCKET_SLOTS);
-    return keys <= BUCKET_SLOTS ? most(keys, 1) : multiply_saturating(buckets, BUCKET_SLOTS);
-}
-
-uint64_t wide_part_bytes(const struct wide *table, uint64_t slots)
-{
-    struct wide part = *table;
-    part.slots = slots;
-    if (slots == 0 || slots % bucket_slots(&part) != 0) return 0;
-    const uint64_t buckets = slots / bucket_slots(&part);
-    return multiply_saturating(multiply_saturating(buckets, bucket_words(&part)), sizeof(uint64_t));
-}
-
-uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
-{
-    const struct wide one = {.slot_words = slot_words, .kept = kept};
-    if (slot_words == 0 || slot_words < TAG_WORDS + state_copies(&one) * (STATE + 1) ||
-        slot_words > bytes / sizeof(uint64_t))
-        return 0;
-    const uint64_t plans = wide_plans_bytes(wide_sets_in(bytes)) / sizeof(uint64_t);
-    const uint64_t before = add_saturating(plans, whole_lines(capacity(&one)));
-    const uint64_t words = subtract_to_zero(bytes / sizeof(uint64_t), before);
-    const uint64_t bucket = whole_lines(add_saturating(TAGS, multiply_saturating(BUCKET_SLOTS, slot_words)));
-    if (bucket != 0 && words >= bucket) return words / bucket * BUCKET_SLOTS;
-    return subtract_to_zero(words, TAGS) / slot_words;
-}
-
-bool wide_fits(const struct wide *table, uint64_t words)
-{
-    return words <= capacity(table);
-}
-
 static uint64_t bucket_number(const struct wide *table, uint64_t hash)
 {
-    return multiply_shift_floor(hash, table->slots / bucket_slots(table), 64);
+    return multiply_shift_floor(hash, table->slots / wide_bucket_slots(table), 64);
 }
 
 unsigned wide_stripe(const struct wide *table, uint64_t hash)
@@ -148,9 +65,10 @@ struct wide_bucket {
 
 static struct wide_bucket wide_bucket_at(const struct wide *table, uint64_t number)
 {
-    const uint64_t before = wide_plans_bytes(table->plan_sets) / sizeof(uint64_t) + whole_lines(capacity(table));
+    const uint64_t before =
+        wide_plans_bytes(table->plan_sets) / sizeof(uint64_t) + wide_whole_lines(wide_capacity(table));
     uint64_t *first = table->part != NULL ? table->part : (uint64_t *)table->memory + before;
-    return (struct wide_bucket){table, first + number * bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
+    return (struct wide_bucket){table, first + number * wide_bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
 }
 
 static bool open_bucket(struct wide_bucket *bucket, const struct wide *table, uint64_t hash)
@@ -176,17 +94,17 @@ static struct seat seat_of(const struct wide_bucket *bucket, uint64_t slot)
 {
     const struct wide *table = bucket->table;
     struct atom *tag = (struct atom *)(void *)(bucket->word + TAGS) + slot;
-    uint64_t *copy = bucket->word + TAGS + bucket_slots(table) + slot * (table->slot_words - TAG_WORDS);
+    uint64_t *copy = bucket->word + TAGS + wide_bucket_slots(table) + slot * (table->slot_words - TAG_WORDS);
     if (!table->kept) return (struct seat){tag, copy, copy, 0};
     const uint64_t second = atom_load(tag) & 1;
-    uint64_t *other = copy + copy_words(table);
+    uint64_t *other = copy + wide_copy_words(table);
     return (struct seat){tag, second ? other : copy, second ? copy : other, second ^ 1};
 }
 
 static struct seat find(const struct wide_bucket *bucket)
 {
     const struct atom *tag = (const struct atom *)(const void *)(bucket->word + TAGS);
-    for (uint64_t slot = 0; slot < bucket_slots(bucket->table); slot++) {
+    for (uint64_t slot = 0; slot < wide_bucket_slots(bucket->table); slot++) {
         if ((atom_load(&tag[slot]) & ~UINT64_C(1)) == bucket->tag) return seat_of(bucket, slot);
     }
     return (struct seat){NULL, NULL, NULL, 0};
@@ -206,7 +124,7 @@ static bool seat_is_taken(const struct seat *seat, uint64_t now_ns)
 static struct seat find_idle(const struct wide_bucket *bucket, uint64_t now_ns)
 {
     struct seat idle = {NULL, NULL, NULL, 0};
-    for (uint64_t slot = 0; bucket->word[FLOOR] <= now_ns && slot < bucket_slots(bucket->table); slot++) {
+    for (uint64_t slot = 0; bucket->word[FLOOR] <= now_ns && slot < wide_bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
         if (has_no_key(&seat)) return seat;
         if (idle.tag == NULL && !seat_is_taken(&seat, now_ns)) idle = seat;
@@ -218,7 +136,7 @@ static struct seat find_idle(const struct wide_bucket *bucket, uint64_t now_ns)
 static struct seat find_first(const struct wide_bucket *bucket, uint64_t now_ns, uint64_t from_ns, uint64_t fingerprint)
 {
     struct seat first = {NULL, NULL, NULL, 0};
-    for (uint64_t slot = 0; slot < bucket_slots(bucket->table); slot++) {
+    for (uint64_t slot = 0; slot < wide_bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
         if (!seat_is_taken(&seat, now_ns) || seat.now[IDLE_AT] < from_ns) continue;
         if (fingerprint != 0 && seat.now[FINGERPRINT] != fingerprint) continue;
@@ -229,7 +147,12 @@ static struct seat find_first(const struct wide_bucket *bucket, uint64_t now_ns,
 
 /* ---- one call ---- */
 
-/* A decision, or a settlement if `ask` is NULL. */
+struct wide_held {
+    uint64_t id, *count;
+    enum hold hold;
+};
+
+/* A decision; if `ask` is NULL, a settlement, or what becomes of slots that are held. */
 struct wide_call {
     struct wide *table;
     struct rules rules;
@@ -239,27 +162,66 @@ struct wide_call {
     weir_decision *decision; /* of a settlement: the decision that is settled */
     const uint64_t *cost, *actual, *end;
     uint32_t *events;
+    const struct wide_held *held; /* of slots that are held: what becomes of them */
 };
 
 enum { ALL = -1 };
+
+static struct wide_call call_of(struct wide *table, struct rules rules, uint64_t now_ns, uint32_t *events)
+{
+    return (struct wide_call){.table = table,
+                              .rules = rules,
+                              .words = wide_state_words(rules),
+                              .fingerprint = wide_fingerprint(rules),
+                              .now_ns = now_ns,
+                              .events = events};
+}
 
 static bool peeks(const struct wide_call *call)
 {
     return call->ask != NULL && call->ask->peek && !call->ask->charge;
 }
 
+/* Asks; what owners hold that have died meanwhile is free.  What was taken has an owner from now on. */
+static void ask_owned(const struct wide_call *call, uint64_t *state, int holder)
+{
+    const struct wide *table = call->table;
+    const struct rule *rule = &call->rules.rule[holder];
+    uint64_t *slots = state + decide_words_before(call->rules, holder);
+    weir_decision *decision = call->decision;
+    ask_rules(call->rules, state, call->ask, decision);
+    const bool refused = decision->verdict == WEIR_DENY && decision->limit == (uint32_t)holder;
+    if (refused && concurrent_disown(rule, slots, call->now_ns, table->owner_lives, table->owners) != 0)
+        ask_rules(call->rules, state, call->ask, decision);
+    if (decision->verdict != WEIR_ALLOW || call->ask->peek) return;
+    decision->end = concurrent_own(rule, slots, decision->end, table->owner(table->owners));
+    if (call->ask->end != NULL) call->ask->end[holder] = decision->end;
+}
+
 /* own: the decision was made on this state. */
 static void apply(const struct wide_call *call, uint64_t *state, bool own)
 {
     uint64_t used[WEIR_LIMITS_MAX];
+    if (call->held != NULL) {
+        *call->held->count = decide_hold(call->rules, state, call->now_ns, call->held->id, call->held->hold);
+        return;
+    }
     if (call->ask != NULL) {
         const bool all = call->limit == ALL;
+        const int holder = all && call->table->owner != NULL ? decide_holder(call->rules) : -1;
+        if (holder >= 0) {
+            ask_owned(call, state, holder);
+            return;
+        }
         const struct rules one = {&call->rules.rule[all ? 0 : call->limit], 1};
         state += all ? 0 : decide_words_before(call->rules, call->limit);
         ask_rules(all ? call->rules : one, state, call->ask, call->decision);
         return;
     }
-    for (int i = 0; i < call->rules.count; i++) used[i] = own ? call->actual[i] : most(call->actual[i], call->cost[i]);
+    for (int i = 0; i < call->rules.count; i++) {
+        const bool gives = own || call->rules.rule[i].algorithm == ALGORITHM_CONCURRENT; /* by its id */
+        used[i] = gives ? call->actual[i] : most(call->actual[i], call->cost[i]);
+    }
     decide_settle(call->rules, state, call->now_ns, call->decision, call->cost, used, call->end);
 }
 
@@ -343,10 +305,23 @@ static void go_on_kept(const struct wide_call *call, const struct wide_bucket *b
     if (!peeks(call) && (anew || differs(call, state, before))) put_state(call, bucket, seat, state);
 }
 
+/* To a peek, too, what dead owners hold is free; but it leaves it as it is. */
+static void peek_aside(const struct wide_call *call, const struct seat *seat)
+{
+    struct paper paper;
+    if (!borrow_paper(&paper, call)) return;
+    apply_to(call, paper.state, seat->now + STATE);
+    return_paper(&paper, call);
+}
+
 static void go_on(const struct wide_call *call, const struct wide_bucket *bucket, const struct seat *seat)
 {
     if (call->table->kept) {
         go_on_kept(call, bucket, seat);
+        return;
+    }
+    if (peeks(call) && decide_holder(call->rules) >= 0) {
+        peek_aside(call, seat);
         return;
     }
     apply(call, seat->now + STATE, true);
@@ -365,7 +340,7 @@ static bool written_under(const struct wide_call *call, const struct seat *seat,
     const bool found = wide_plans_find(plans_of(table), seat->now[FINGERPRINT], known);
     table->unlock(table->context, WIDE_PLANS);
     if (found) from->count = (int)known->count;
-    if (wide_state_words(*from) > capacity(table)) from->count = 0;
+    if (wide_state_words(*from) > wide_capacity(table)) from->count = 0;
     return true;
 }
 
@@ -391,7 +366,7 @@ static void deny(const struct wide_call *call, const struct wide_bucket *bucket)
 {
     const struct seat first = find_first(bucket, call->now_ns, 0, 0);
     uint64_t until_ns = bucket->word[FLOOR];
-    if (until_ns <= call->now_ns && first.tag != NULL) until_ns = first.now[IDLE_AT];
+    if (first.tag != NULL && until_ns <= call->now_ns) until_ns = first.now[IDLE_AT];
     const uint64_t retry_ns = until_ns == UINT64_MAX ? WEIR_FOREVER : most(subtract_to_zero(until_ns, call->now_ns), 1);
     *call->decision = (weir_decision){.verdict = WEIR_DENY,
                                       .start = {call->now_ns},
@@ -503,18 +478,13 @@ static struct wide_bucket *choose_place(struct places *places, uint64_t now_ns)
 static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
                      weir_decision *decision, uint32_t *events)
 {
-    const struct wide_call call = {.table = table,
-                                   .rules = rules,
-                                   .words = wide_state_words(rules),
-                                   .fingerprint = wide_fingerprint(rules),
-                                   .now_ns = ask->now_ns,
-                                   .ask = ask,
-                                   .limit = limit,
-                                   .decision = decision,
-                                   .events = events};
+    struct wide_call call = call_of(table, rules, ask->now_ns, events);
+    call.ask = ask;
+    call.limit = limit;
+    call.decision = decision;
     struct places places;
     struct seat seat;
-    if (call.words > capacity(table)) return false;
+    if (call.words > wide_capacity(table)) return false;
     const bool known = ask->peek || remember(table, call.fingerprint, rules);
     if (!known || !open_places(&places, table, hash, &seat)) {
         refuse_stuck(&call);
@@ -546,26 +516,41 @@ bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
 {
     uint32_t events = 0;
     weir_decision copy = *decision;
-    const struct wide_call call = {.table = table,
-                                   .rules = rules,
-                                   .words = wide_state_words(rules),
-                                   .fingerprint = wide_fingerprint(rules),
-                                   .now_ns = now_ns,
-                                   .decision = &copy,
-                                   .cost = cost,
-                                   .actual = actual,
-                                   .end = end,
-                                   .events = &events};
+    struct wide_call call = call_of(table, rules, now_ns, &events);
+    call.decision = &copy;
+    call.cost = cost;
+    call.actual = actual;
+    call.end = end;
     struct places places;
     struct seat seat;
-    bool more = false;
+    bool more = false, holds = decide_holder(rules) >= 0;
     for (int i = 0; i < rules.count; i++) more = more || actual[i] > cost[i];
-    if (call.words > capacity(table)) return true;
-    if (more && !remember(table, call.fingerprint, rules)) return false;
+    if (call.words > wide_capacity(table)) return true;
+    if ((more || holds) && !remember(table, call.fingerprint, rules)) return false;
     if (!open_places(&places, table, hash, &seat)) return false;
     if (seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint) go_on(&call, place_of(&places), &seat);
-    else if (more && seat.tag != NULL) go_on_changed(&call, place_of(&places), &seat);
+    else if ((more || holds) && seat.tag != NULL) go_on_changed(&call, place_of(&places), &seat);
     else if (more) begin_state(&call, choose_place(&places, call.now_ns));
+    close_places(&places);
+    return (events & TABLE_STUCK) == 0;
+}
+
+bool wide_hold(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, uint64_t id, enum hold hold,
+               uint64_t *count)
+{
+    uint32_t events = 0;
+    const struct wide_held held = {id, count, hold};
+    struct wide_call call = call_of(table, rules, now_ns, &events);
+    call.held = &held;
+    struct places places;
+    struct seat seat;
+    *count = 0;
+    if (call.words > wide_capacity(table)) return true;
+    if (!open_places(&places, table, hash, &seat)) return false;
+    const bool own = seat.tag != NULL && seat.now[FINGERPRINT] == call.fingerprint;
+    if (own) go_on(&call, place_of(&places), &seat);
+    else if (seat.tag != NULL && !remember(table, call.fingerprint, rules)) refuse_stuck(&call);
+    else if (seat.tag != NULL) go_on_changed(&call, place_of(&places), &seat);
     close_places(&places);
     return (events & TABLE_STUCK) == 0;
 }
@@ -575,17 +560,17 @@ void wide_forget(struct wide *table, uint64_t hash)
     struct places places;
     struct seat seat;
     if (!open_places(&places, table, hash, &seat)) return;
-    if (seat.tag != NULL) atom_store_release(seat.tag, 0);
+    if (seat.tag != NULL) atom_store(seat.tag, 0);
     close_places(&places);
 }
 
 uint64_t wide_live(struct wide *table, uint64_t now_ns)
 {
     uint64_t live = 0;
-    for (uint64_t number = 0; number < table->slots / bucket_slots(table); number++) {
+    for (uint64_t number = 0; number < table->slots / wide_bucket_slots(table); number++) {
         const struct wide_bucket bucket = wide_bucket_at(table, number);
         if (!table->lock(table->context, bucket.stripe)) continue;
-        for (uint64_t slot = 0; slot < bucket_slots(table); slot++) {
+        for (uint64_t slot = 0; slot < wide_bucket_slots(table); slot++) {
             const struct seat seat = seat_of(&bucket, slot);
             live += seat_is_taken(&seat, now_ns);
         }

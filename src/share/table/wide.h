@@ -32,6 +32,10 @@ struct wide {
     /* Excludes all other threads and processes from one stripe; false: its holder does not release it.  WIDE_PLANS and
        WIDE_PAPER are also taken while others are held, never the other way round. */
     bool (*lock)(void *context, unsigned stripe);
+    /* Who takes slots that are held, 0: not known; and does such an owner live still?  Called under locks. */
+    uint64_t (*owner)(void *owners);
+    bool (*owner_lives)(void *owners, uint64_t owner);
+    void *owners;
     void (*unlock)(void *context, unsigned stripe);
     void *context;
 };
@@ -71,6 +75,10 @@ bool wide_peek_limit(struct wide *table, uint64_t hash, struct rules rules, int 
    nothing is settled. */
 bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
                  const uint64_t cost[], const uint64_t actual[], const uint64_t end[]);
+
+/* decide_hold for this key, in *count.  false: a lock could not be had, and nothing is done. */
+bool wide_hold(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, uint64_t id, enum hold hold,
+               uint64_t *count);
 
 /* Makes this key fresh again. */
 void wide_forget(struct wide *table, uint64_t hash);

@@ -212,6 +212,6 @@ void wide_plans_remember(struct wide_plans plans, uint64_t fingerprint, struct r
     atom_store(&plans.set[set].fingerprint[way], 0);
     plan->count = (uint64_t)rules.count;
     for (int i = 0; i < rules.count; i++) plan->rule[i] = rules.rule[i];
-    atom_store_release(&plans.set[set].fingerprint[way], fingerprint);
+    atom_store(&plans.set[set].fingerprint[way], fingerprint);
     use_new(&plans.set[set], way);
 }

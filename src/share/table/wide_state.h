@@ -14,7 +14,7 @@ static inline uint64_t wide_state_words(struct rules rules)
     uint64_t words = 0;
     for (int i = 0; i < rules.count; i++) {
         const struct algorithm *algorithm = algorithm_of(&rules.rule[i]);
-        const uint64_t more = algorithm->has_stamps ? stamps_words(&rules.rule[i]) : 0;
+        const uint64_t more = algorithm->grows ? algorithm_growth(&rules.rule[i], algorithm) : 0;
         words = add_saturating(words, add_saturating(algorithm->words, more));
     }
     return words;

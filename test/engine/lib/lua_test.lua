@@ -23,14 +23,20 @@ end
 -- As lua_text.c says them.
 local function rules(_, args)
     local lines = ''
-    for _, rule in ipairs(plan_of(args[1])) do
+    local read = plan_of(args[1])
+    for _, rule in ipairs(read) do
         local flags = (rule.counts_refused and 1 or 0) + (rule.aligned and 2 or 0) + (rule.starts_full and 4 or 0)
-            + (rule.closed and 8 or 0)
+            + (rule.closed and 8 or 0) + (rule.guaranteed and 16 or 0)
         local numbers = {rule.kind, flags, rule.burst, rule.permit or 0, rule.per or 0, rule.top or 0, rule.debt or 0,
             rule.period or 0, rule.block or 0, rule.gap or 0, rule.second or 0, rule.third or 0, rule.calm or 0,
             rule.kind == HYBRID and rule.per_fast or 0}
         for i = 1, #numbers do lines = lines .. format(' %.0f', numbers[i]) end
         lines = lines .. ';'
+    end
+    local weight = read.levels == 1 and read[1].weight or read.weight
+    if weight then lines = lines .. format(' weight %.0f', weight) end
+    if read.weight then
+        lines = lines .. format(' of %d %d %.0f %.0f', read.weight_level - 1, read.shared - 1, read.permit, read.parts)
     end
     return lines
 end

@@ -182,6 +182,7 @@ pub struct weir_table_options {
     pub plan: *const weir_plan,
     pub top: u32,
     pub lock_wait_ns: u64,
+    pub holds_for_others: bool,
 }
 
 #[repr(C)]
@@ -233,6 +234,10 @@ extern "C" {
     pub fn weir_plan_limits(plan: *const weir_plan) -> c_int;
     pub fn weir_plan_unit(plan: *const weir_plan, limit: c_int, out: *mut c_char) -> bool;
 
+    pub fn weir_plan_check_tenants(parent: *const weir_plan, tenants: *const *const weir_plan, count: usize,
+        error: *mut weir_error) -> c_int;
+    pub fn weir_plan_lease_ns(plan: *const weir_plan) -> u64;
+
     pub fn weir_now() -> weir_instant;
     pub fn weir_sleep_until(when: weir_instant);
 
@@ -243,6 +248,8 @@ extern "C" {
     pub fn weir_decide_full_ns(plan: *const weir_plan, decision: *const weir_decision) -> u64;
     pub fn weir_decide_settle(plan: *const weir_plan, state: *mut c_void, now: weir_instant,
         decision: *mut weir_decision, actual: u64);
+    pub fn weir_decide_renew(plan: *const weir_plan, state: *mut c_void, now: weir_instant, id: u64) -> bool;
+    pub fn weir_decide_release(plan: *const weir_plan, state: *mut c_void, now: weir_instant, id: u64) -> bool;
 
     pub fn weir_open(owned: *mut *mut weir_limiter, limits: *const c_char, options: *const weir_options,
         error: *mut weir_error) -> c_int;
@@ -254,6 +261,10 @@ extern "C" {
     pub fn weir_take_some(limiter: *mut weir_limiter, cost_max: u64) -> weir_decision;
     pub fn weir_take_each(limiter: *mut weir_limiter, cost: *const u64, end: *mut u64) -> weir_decision;
     pub fn weir_take_wait(limiter: *mut weir_limiter, cost: u64, wait_max_ns: u64) -> weir_decision;
+    pub fn weir_take_each_wait(limiter: *mut weir_limiter, cost: *const u64, end: *mut u64, wait_max_ns: u64)
+        -> weir_decision;
+    pub fn weir_reserve_each(limiter: *mut weir_limiter, cost: *const u64, end: *mut u64, delay_max_ns: u64)
+        -> weir_decision;
     pub fn weir_reserve(limiter: *mut weir_limiter, cost: u64, delay_max_ns: u64) -> weir_decision;
     pub fn weir_charge(limiter: *mut weir_limiter, cost: u64) -> weir_decision;
     pub fn weir_peek(limiter: *mut weir_limiter, cost: u64) -> weir_decision;
@@ -263,6 +274,8 @@ extern "C" {
     pub fn weir_settle_each(limiter: *mut weir_limiter, decision: *mut weir_decision, cost: *const u64,
         actual: *const u64, end: *const u64);
     pub fn weir_cancel(limiter: *mut weir_limiter, decision: *mut weir_decision);
+    pub fn weir_renew(limiter: *mut weir_limiter, id: u64) -> bool;
+    pub fn weir_release(limiter: *mut weir_limiter, id: u64) -> bool;
     pub fn weir_set_limit(limiter: *mut weir_limiter, limits: *const c_char, carry: weir_carry,
         error: *mut weir_error) -> c_int;
     pub fn weir_limit_text(limiter: *mut weir_limiter, out: *mut c_char, size: usize) -> usize;
@@ -291,6 +304,12 @@ extern "C" {
         cost: u64) -> weir_decision;
     pub fn weir_table_take_each(table: *mut weir_table, plan: *const weir_plan, key: weir_key, cost: *const u64,
         end: *mut u64) -> weir_decision;
+    pub fn weir_table_take_wait(table: *mut weir_table, plan: *const weir_plan, key: weir_key, cost: u64,
+        wait_max_ns: u64) -> weir_decision;
+    pub fn weir_table_take_each_wait(table: *mut weir_table, plan: *const weir_plan, key: weir_key,
+        cost: *const u64, end: *mut u64, wait_max_ns: u64) -> weir_decision;
+    pub fn weir_table_reserve_each(table: *mut weir_table, plan: *const weir_plan, key: weir_key, cost: *const u64,
+        end: *mut u64, delay_max_ns: u64) -> weir_decision;
     pub fn weir_table_reserve(table: *mut weir_table, plan: *const weir_plan, key: weir_key, cost: u64,
         delay_max_ns: u64) -> weir_decision;
     pub fn weir_table_charge(table: *mut weir_table, plan: *const weir_plan, key: weir_key, cost: u64)
@@ -303,6 +322,8 @@ extern "C" {
         decision: *mut weir_decision, actual: u64);
     pub fn weir_table_settle_each(table: *mut weir_table, plan: *const weir_plan, key: weir_key,
         decision: *mut weir_decision, cost: *const u64, actual: *const u64, end: *const u64);
+    pub fn weir_table_renew(table: *mut weir_table, plan: *const weir_plan, key: weir_key, id: u64) -> bool;
+    pub fn weir_table_release(table: *mut weir_table, plan: *const weir_plan, key: weir_key, id: u64) -> bool;
     pub fn weir_table_forget(table: *mut weir_table, plan: *const weir_plan, key: weir_key);
     pub fn weir_table_take_batch(table: *mut weir_table, asks: *mut weir_ask, count: usize, now: weir_instant);
     pub fn weir_table_take_all(table: *mut weir_table, asks: *mut weir_ask, count: usize, now: weir_instant) -> bool;

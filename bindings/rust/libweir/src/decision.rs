@@ -51,6 +51,21 @@ pub enum Verdict {
 pub struct Decision(pub(crate) sys::weir_decision);
 
 impl Decision {
+    /// Of a question that cannot be asked so.
+    pub(crate) fn never() -> Decision {
+        Decision(sys::weir_decision { verdict: sys::WEIR_NEVER, ..sys::weir_decision::default() })
+    }
+
+    /// Of a tenant: it took, but not from its guaranteed limit.
+    pub fn borrowed(&self) -> bool {
+        self.allowed() && self.0.reserved >> 34 & 1 != 0 // weir_borrowed of weir.h
+    }
+
+    /// Under a concurrent limit: what renews and releases the slots that it holds.
+    pub fn id(&self) -> u64 {
+        self.0.end
+    }
+
     /// May the operation start, after [`delay`](Decision::delay)?
     #[inline]
     pub fn allowed(&self) -> bool {

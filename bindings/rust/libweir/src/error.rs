@@ -4,6 +4,7 @@ use libweir_sys as sys;
 use std::ffi::{c_char, c_int, CStr, CString};
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 /// Why a limit was not understood, or a table not opened: weir's own message, which shows how it is written.
@@ -38,6 +39,10 @@ impl Error {
         self.kind
     }
 
+    pub(crate) fn with_message(self, message: impl FnOnce(&str) -> String) -> Error {
+        Error { message: message(&self.message), ..self }
+    }
+
     /// Where the limit's text is wrong, from 1; none if the error is not in it.
     pub fn column(&self) -> Option<usize> {
         (self.column > 0).then_some(self.column)
@@ -59,6 +64,11 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What is wrong beside what weir says.
+pub(crate) fn invalid(message: String) -> Error {
+    Error { kind: ErrorKind::Invalid, column: 0, message }
+}
 
 /// Calls a function of weir that fills an error in.
 pub(crate) fn checked(call: impl FnOnce(*mut sys::weir_error) -> c_int) -> Result<(), Error> {
@@ -83,7 +93,14 @@ pub(crate) fn checked(call: impl FnOnce(*mut sys::weir_error) -> c_int) -> Resul
 
 /// A limiter or table that weir opened, and the function that closes it.
 #[derive(Debug)]
-pub(crate) struct Owned<T>(NonNull<T>, unsafe extern "C" fn(*mut T));
+pub(crate) struct Owned<T> {
+    opened: NonNull<T>,
+    close: unsafe extern "C" fn(*mut T),
+    /// Of a limiter: whether its limits count several units, so that one number does not say of what.
+    pub(crate) mixed: AtomicBool,
+    /// Of a limiter: whether one of its limits is concurrent.
+    pub(crate) leases: AtomicBool,
+}
 
 // SAFETY: weir.h: functions are safe from any thread, except the one that closes, which drop calls when no other can.
 unsafe impl<T> Send for Owned<T> {}
@@ -99,19 +116,20 @@ impl<T> Owned<T> {
         let mut owned = std::ptr::null_mut();
         checked(|error| open(&mut owned, error))?;
         let none = || Error { kind: ErrorKind::NoMemory, column: 0, message: "not opened".to_owned() };
-        Ok(Arc::new(Owned(NonNull::new(owned).ok_or_else(none)?, close)))
+        let opened = NonNull::new(owned).ok_or_else(none)?;
+        Ok(Arc::new(Owned { opened, close, mixed: AtomicBool::new(false), leases: AtomicBool::new(false) }))
     }
 
     #[inline]
     pub(crate) fn raw(&self) -> *mut T {
-        self.0.as_ptr()
+        self.opened.as_ptr()
     }
 }
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: the last owner, so all other calls have returned.
-        unsafe { (self.1)(self.raw()) }
+        unsafe { (self.close)(self.raw()) }
     }
 }
 

@@ -3,21 +3,25 @@
 
 mod decision;
 mod error;
+mod hold;
 mod latency;
 mod lease;
 mod limiter;
 mod plan;
 mod table;
+mod tenants;
 #[cfg(feature = "tower")]
 pub mod tower;
 
 pub use decision::{Decision, Instant, Verdict};
 pub use error::{Error, ErrorKind};
+pub use hold::{EachDecision, Hold};
 pub use latency::{Measure, Operation};
 pub use lease::Lease;
 pub use limiter::{Carry, Clock, Limiter, LimiterOptions};
-pub use plan::{Plan, State, Use};
+pub use plan::{Costs, Plan, State, Use};
 pub use table::{Ask, Sharing, Table, TableOptions, WhenFull};
+pub use tenants::{Taken, Tenants};
 
 /// Times of a [`Latency`] that fall into one bucket of HdrHistogram, and the longest of these times.
 pub use libweir_sys::weir_bucket as Bucket;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! One limit for all threads of a process.
 use crate::error::{c_text, checked, text_of, Owned};
-use crate::{nanos, Decision, Error, Instant, Lease, Stats, Use, FOREVER};
+use crate::{nanos, Decision, Error, Instant, Lease, Plan, Stats, Use, FOREVER};
 use libweir_sys as sys;
 use std::ffi::c_int;
 use std::mem::size_of;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +56,9 @@ pub struct LimiterOptions {
 }
 
 /// One limit for all threads of this process. Clones are the same limiter.
+///
+/// Where its limits count several units, one number does not say of what: such calls return Never, and those that end
+/// in `_each` take [`costs`](Limiter::costs) by unit.
 #[derive(Clone, Debug)]
 pub struct Limiter(Arc<Owned<sys::weir_limiter>>);
 
@@ -84,7 +88,24 @@ impl Limiter {
         };
         // SAFETY: what is borrowed lives for the call.
         let open = |owned, error| unsafe { sys::weir_open(owned, text.as_ptr(), &raw, error) };
-        Ok(Limiter(Owned::open(sys::weir_close, open)?))
+        let limiter = Limiter(Owned::open(sys::weir_close, open)?);
+        limiter.remember(&Plan::with_use(limits, options.usage)?);
+        Ok(limiter)
+    }
+
+    fn remember(&self, plan: &Plan) {
+        self.0.mixed.store(plan.mixed(), Relaxed);
+        self.0.leases.store(plan.lease().is_some(), Relaxed);
+    }
+
+    /// Whether one number does not say of what, since the limits count several units.
+    #[inline]
+    fn mixed(&self) -> bool {
+        self.0.mixed.load(Relaxed)
+    }
+
+    pub(crate) fn leases(&self) -> bool {
+        self.0.leases.load(Relaxed)
     }
 
     #[inline]
@@ -95,6 +116,9 @@ impl Limiter {
     /// Takes permits if they are available now, and else none.
     #[inline]
     pub fn take(&self, cost: u64) -> Decision {
+        if self.mixed() {
+            return Decision::never();
+        }
         // SAFETY: open until the last clone is gone. So in all that follow.
         Decision(unsafe { sys::weir_take(self.raw(), cost) })
     }
@@ -102,12 +126,18 @@ impl Limiter {
     /// Takes permits as of a time that was read already, so that one reading serves many calls.
     #[inline]
     pub fn take_at(&self, now: Instant, cost: u64) -> Decision {
+        if self.mixed() {
+            return Decision::never();
+        }
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_take_at(self.raw(), now.raw(), cost) })
     }
 
     /// Takes as many permits as are available now, from 1 to that many; [`Decision::charged`] says how many.
     pub fn take_some(&self, cost_max: u64) -> Decision {
+        if self.mixed() {
+            return Decision::never();
+        }
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_take_some(self.raw(), cost_max) })
     }
@@ -115,6 +145,9 @@ impl Limiter {
     /// Takes permits that become available within that time. It does not block: sleep for [`Decision::delay`], or
     /// [`cancel`](Limiter::cancel).
     pub fn reserve(&self, cost: u64, delay_max: Duration) -> Decision {
+        if self.mixed() {
+            return Decision::never();
+        }
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_reserve(self.raw(), cost, nanos(delay_max)) })
     }
@@ -126,12 +159,18 @@ impl Limiter {
 
     /// Blocks until the operation may start; refuses at once if that is further away than the time.
     pub fn wait_at_most(&self, cost: u64, wait_max: Duration) -> Decision {
+        if self.mixed() {
+            return Decision::never();
+        }
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_take_wait(self.raw(), cost, nanos(wait_max)) })
     }
 
     /// Takes in any case: for a cost that is known only afterwards. Missing permits delay later calls.
     pub fn charge(&self, cost: u64) -> Decision {
+        if self.mixed() {
+            return Decision::never();
+        }
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_charge(self.raw(), cost) })
     }
@@ -183,7 +222,11 @@ impl Limiter {
     pub fn set_limit(&self, limits: &str, carry: Carry) -> Result<(), Error> {
         let text = c_text("a limit", limits)?;
         // SAFETY: as in take, and the text ends in a NUL.
-        checked(|error| unsafe { sys::weir_set_limit(self.raw(), text.as_ptr(), carry as u32, error) })
+        checked(|error| unsafe { sys::weir_set_limit(self.raw(), text.as_ptr(), carry as u32, error) })?;
+        if let Ok(plan) = Plan::new(limits) {
+            self.remember(&plan); // a pause keeps what is known of the limit before
+        }
+        Ok(())
     }
 
     /// The limit in force, with all defaults written out.

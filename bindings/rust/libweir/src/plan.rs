@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! A limit's text, parsed once; and a state of one's own for it.
-use crate::error::{c_text, checked, text_of};
+use crate::error::{c_text, checked, invalid, text_of};
 use crate::{nanos, Decision, Error, Instant};
 use libweir_sys as sys;
 use std::ffi::c_int;
@@ -29,7 +29,25 @@ pub enum Use {
 /// # Ok::<(), libweir::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Plan(Box<sys::weir_plan>);
+pub struct Plan {
+    plan: Box<sys::weir_plan>,
+    mixed: bool,
+}
+
+/// What a call costs of each limit of a plan: [`Plan::costs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs(pub(crate) [u64; sys::WEIR_LIMITS_MAX]);
+
+/// A unit of which a call costs 1 that does not say.
+const REQUESTS: &str = "requests";
+
+/// `limits count requests and tokens: write costs(&[("tokens", 812)])`
+fn say_units(units: &[String], number: u64) -> Error {
+    let mut known: Vec<&str> = Vec::new();
+    units.iter().for_each(|unit| known.extend((!known.contains(&unit.as_str())).then_some(unit.as_str())));
+    let example = known.iter().find(|unit| **unit != REQUESTS).unwrap_or(&REQUESTS);
+    invalid(format!("limits count {}: write costs(&[(\"{example}\", {number})])", known.join(" and ")))
+}
 
 impl Plan {
     /// Parses a text such as `10/s burst=20; 1000/h` (weir-limit(7)) with the defaults of admitting.
@@ -43,7 +61,10 @@ impl Plan {
         let mut plan = Box::new(sys::weir_plan { opaque: [0; 256] });
         // SAFETY: the text ends in a NUL, and the plan is ours.
         checked(|error| unsafe { sys::weir_plan_parse(&mut *plan, text.as_ptr(), usage as u32, error) })?;
-        Ok(Plan(plan))
+        let mut parsed = Plan { plan, mixed: false };
+        let units = parsed.units();
+        parsed.mixed = units.iter().any(|unit| Some(unit) != units.first());
+        Ok(parsed)
     }
 
     /// What it means, in sentences, as `weir explain` prints it.
@@ -87,8 +108,55 @@ impl Plan {
         known.then(|| String::from_utf8_lossy(bytes).into_owned())
     }
 
+    /// For how long its concurrent limit holds a slot that is not renewed; none: it has no such limit.
+    pub fn lease(&self) -> Option<Duration> {
+        // SAFETY: the plan was parsed.
+        let lease_ns = unsafe { sys::weir_plan_lease_ns(self.raw()) };
+        (lease_ns != 0).then(|| Duration::from_nanos(lease_ns))
+    }
+
+    /// What a call costs by unit, where the limits count several: each is named, or costs 1 if it is `requests`.
+    ///
+    /// ```
+    /// let (table, plan) = (libweir::Table::private(10)?, libweir::Plan::new("60/min; 100k tokens/min")?);
+    /// let costs = plan.costs(&[("tokens", 812)])?;
+    /// let call = table.take_each(&plan, "alice", &costs);
+    /// assert!(call.allowed());
+    /// table.settle_each(&plan, "alice", call, &plan.costs(&[("tokens", 300)])?);
+    /// assert!(!table.take(&plan, "alice", 812).allowed()); // of what?
+    /// # Ok::<(), libweir::Error>(())
+    /// ```
+    pub fn costs(&self, by_unit: &[(&str, u64)]) -> Result<Costs, Error> {
+        let mut costs = Costs([0; sys::WEIR_LIMITS_MAX]);
+        let units = self.units();
+        for (index, unit) in units.iter().enumerate() {
+            let named = by_unit.iter().find(|(name, _)| name == unit).map(|(_, number)| *number);
+            let number = named.or((unit == REQUESTS).then_some(1)).ok_or_else(|| say_units(&units, 1))?;
+            costs.0.iter_mut().skip(index).take(1).for_each(|cost| *cost = number);
+        }
+        match by_unit.iter().find(|(name, _)| !units.iter().any(|unit| unit == name)) {
+            Some((name, number)) => Err(invalid(format!("no limit counts {name}: {}", say_units(&units, *number)))),
+            None => Ok(costs),
+        }
+    }
+
+    /// Whether it has a guaranteed limit, of a tenant.
+    pub(crate) fn guarantees(&self) -> bool {
+        self.to_string().contains(" guaranteed")
+    }
+
+    fn units(&self) -> Vec<String> {
+        (0..self.limits()).filter_map(|limit| self.unit(limit)).collect()
+    }
+
+    /// Whether its limits count several units, so that one number does not say of what.
+    #[inline]
+    pub(crate) fn mixed(&self) -> bool {
+        self.mixed
+    }
+
     pub(crate) fn raw(&self) -> *const sys::weir_plan {
-        &*self.0
+        &*self.plan
     }
 }
 
@@ -156,6 +224,18 @@ impl State {
         let (plan, state) = (self.plan.raw(), self.words.as_mut_ptr().cast());
         // SAFETY: as in reserve.
         unsafe { sys::weir_decide_settle(plan, state, now.raw(), &mut decision.0, actual) }
+    }
+
+    /// Slots of a concurrent limit are held for a whole lease from now on; false: they are not held any more.
+    pub fn renew(&mut self, now: Instant, id: u64) -> bool {
+        // SAFETY: as in reserve.
+        unsafe { sys::weir_decide_renew(self.plan.raw(), self.words.as_mut_ptr().cast(), now.raw(), id) }
+    }
+
+    /// They end now; false: they are not held any more.
+    pub fn release(&mut self, now: Instant, id: u64) -> bool {
+        // SAFETY: as in reserve.
+        unsafe { sys::weir_decide_release(self.plan.raw(), self.words.as_mut_ptr().cast(), now.raw(), id) }
     }
 
     /// The time from a decision until all permits are back.

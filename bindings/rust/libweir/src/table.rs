@@ -62,9 +62,14 @@ pub struct TableOptions {
     pub plan: Option<Plan>,
     /// With such slots in a file: how long to wait for another process's lock; zero is 50 ms.
     pub lock_wait: Duration,
+    /// What this process holds under a concurrent limit stays held when it ends, until the lease is over.
+    pub holds_for_others: bool,
 }
 
 /// A state for each key: a client, an account, an address. Clones are the same table.
+///
+/// Where the limits of a plan count several units, one number does not say of what: such calls return Never, and those
+/// that end in `_each` take [`Plan::costs`].
 ///
 /// ```
 /// let table = libweir::Table::private(10_000)?;
@@ -77,7 +82,7 @@ pub struct TableOptions {
 #[derive(Clone, Debug)]
 pub struct Table(Arc<Owned<sys::weir_table>>);
 
-fn key_of(key: &[u8]) -> sys::weir_key {
+pub(crate) fn key_of(key: &[u8]) -> sys::weir_key {
     sys::weir_key { bytes: key.as_ptr().cast(), size: key.len() }
 }
 
@@ -107,24 +112,31 @@ impl Table {
             plan: options.plan.as_ref().map_or(null(), Plan::raw),
             top: 0,
             lock_wait_ns: nanos(options.lock_wait),
+            holds_for_others: options.holds_for_others,
         };
         // SAFETY: what is borrowed lives for the call.
         let open = |owned, error| unsafe { sys::weir_table_open(owned, &raw, error) };
         Ok(Table(Owned::open(sys::weir_table_close, open)?))
     }
 
-    fn raw(&self) -> *mut sys::weir_table {
+    pub(crate) fn raw(&self) -> *mut sys::weir_table {
         self.0.raw()
     }
 
     /// Takes permits of a key if they are available now, and else none.
     pub fn take(&self, plan: &Plan, key: impl AsRef<[u8]>, cost: u64) -> Decision {
+        if plan.mixed() {
+            return Decision::never();
+        }
         // SAFETY: open until the last clone is gone; the key is borrowed for the call. So in all that follow.
         Decision(unsafe { sys::weir_table_take(self.raw(), plan.raw(), key_of(key.as_ref()), cost) })
     }
 
     /// Takes permits of a key as of a time that was read already.
     pub fn take_at(&self, plan: &Plan, key: impl AsRef<[u8]>, now: Instant, cost: u64) -> Decision {
+        if plan.mixed() {
+            return Decision::never();
+        }
         let key = key_of(key.as_ref());
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_table_take_at(self.raw(), plan.raw(), key, now.raw(), cost) })
@@ -132,6 +144,9 @@ impl Table {
 
     /// Takes permits that become available within that time; sleep for [`Decision::delay`].
     pub fn reserve(&self, plan: &Plan, key: impl AsRef<[u8]>, cost: u64, delay_max: Duration) -> Decision {
+        if plan.mixed() {
+            return Decision::never();
+        }
         let key = key_of(key.as_ref());
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_table_reserve(self.raw(), plan.raw(), key, cost, nanos(delay_max)) })
@@ -144,16 +159,19 @@ impl Table {
 
     /// Blocks this thread until the operation may start; refuses at once if that is further away than the time.
     pub fn wait_at_most(&self, plan: &Plan, key: impl AsRef<[u8]>, cost: u64, wait_max: Duration) -> Decision {
-        let decision = self.reserve(plan, key, cost, wait_max);
-        if decision.allowed() && decision.0.delay_ns > 0 {
-            // SAFETY: sleeps.
-            unsafe { sys::weir_sleep_until(decision.0.start) }
+        if plan.mixed() {
+            return Decision::never();
         }
-        decision
+        let key = key_of(key.as_ref());
+        // SAFETY: as in take.
+        Decision(unsafe { sys::weir_table_take_wait(self.raw(), plan.raw(), key, cost, nanos(wait_max)) })
     }
 
     /// Takes in any case; missing permits delay later calls.
     pub fn charge(&self, plan: &Plan, key: impl AsRef<[u8]>, cost: u64) -> Decision {
+        if plan.mixed() {
+            return Decision::never();
+        }
         // SAFETY: as in take.
         Decision(unsafe { sys::weir_table_charge(self.raw(), plan.raw(), key_of(key.as_ref()), cost) })
     }

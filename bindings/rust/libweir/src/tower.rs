@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! A layer that answers requests itself when they exceed a limit.
-use crate::Decision;
+use crate::{Decision, Hold};
 use http::{header::RETRY_AFTER, HeaderValue, Response, StatusCode};
 use pin_project_lite::pin_project;
 use std::future::Future;
@@ -11,7 +11,8 @@ use tower_service::Service;
 
 /// A layer of two functions: what a request takes, and what it is answered if that is refused.
 ///
-/// The first may wait for nothing: take, do not wait. A request that is refused never reaches the service.
+/// The first may wait for nothing: take, do not wait. A request that is refused never reaches the service. Where the
+/// first returns a [`Hold`] (`table.try_hold`), a request holds its slots until the service has answered, or is dropped.
 ///
 /// ```
 /// use libweir::{tower::{too_many_requests, LimitLayer}, Table};
@@ -35,12 +36,41 @@ pub struct LimitLayer<T, D> {
 
 impl<T, D> LimitLayer<T, D> {
     /// A layer that asks `take` for each request, and answers refused ones by `deny`.
-    pub fn new<Request, Answer>(take: T, deny: D) -> Self
+    pub fn new<Request, Answer, P: Pass>(take: T, deny: D) -> Self
     where
-        T: Fn(&Request) -> Decision,
+        T: Fn(&Request) -> P,
         D: Fn(&Decision) -> Answer,
     {
         LimitLayer { take, deny }
+    }
+}
+
+/// What a request takes: a [`Decision`], or a [`Hold`] if it gets one.
+pub trait Pass {
+    /// What is kept until the service has answered.
+    type Kept;
+
+    /// The kept, or the refusal.
+    fn pass(self) -> Result<Self::Kept, Decision>;
+}
+
+impl Pass for Decision {
+    type Kept = ();
+
+    fn pass(self) -> Result<(), Decision> {
+        if self.allowed() {
+            Ok(())
+        } else {
+            Err(self)
+        }
+    }
+}
+
+impl Pass for Result<Hold, Decision> {
+    type Kept = Hold;
+
+    fn pass(self) -> Result<Hold, Decision> {
+        self
     }
 }
 
@@ -69,26 +99,25 @@ pub struct Limit<S, T, D> {
     layer: LimitLayer<T, D>,
 }
 
-impl<S, T, D, Request> Service<Request> for Limit<S, T, D>
+impl<S, T, D, P, Request> Service<Request> for Limit<S, T, D>
 where
     S: Service<Request>,
-    T: Fn(&Request) -> Decision,
+    T: Fn(&Request) -> P,
+    P: Pass,
     D: Fn(&Decision) -> S::Response,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Answer<S::Future, S::Response>;
+    type Future = Answer<S::Future, S::Response, P::Kept>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let decision = (self.layer.take)(&request);
-        if decision.allowed() {
-            Answer::Passed { future: self.inner.call(request) }
-        } else {
-            Answer::Denied { response: Some((self.layer.deny)(&decision)) }
+        match (self.layer.take)(&request).pass() {
+            Ok(kept) => Answer::Passed { future: self.inner.call(request), kept: Some(kept) },
+            Err(decision) => Answer::Denied { response: Some((self.layer.deny)(&decision)) },
         }
     }
 }
@@ -97,18 +126,22 @@ pin_project! {
     /// The answer of the service, or of the layer.
     #[project = AnswerProjection]
     #[allow(missing_docs)]
-    pub enum Answer<F, R> {
-        Passed { #[pin] future: F },
+    pub enum Answer<F, R, K> {
+        Passed { #[pin] future: F, kept: Option<K> },
         Denied { response: Option<R> },
     }
 }
 
-impl<F: Future<Output = Result<R, E>>, R, E> Future for Answer<F, R> {
+impl<F: Future<Output = Result<R, E>>, R, E, K> Future for Answer<F, R, K> {
     type Output = Result<R, E>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project() {
-            AnswerProjection::Passed { future } => Poll::Ready(ready!(future.poll(context))),
+            AnswerProjection::Passed { future, kept } => {
+                let answer = ready!(future.poll(context));
+                *kept = None;
+                Poll::Ready(answer)
+            }
             // Polled again after its end, which futures may answer as they like: it stays pending.
             AnswerProjection::Denied { response } => response.take().map_or(Poll::Pending, |it| Poll::Ready(Ok(it))),
         }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 use http::{Request, Response, StatusCode};
 use libweir::tower::{too_many_requests, LimitLayer};
-use libweir::{Limiter, Table};
+use libweir::{Limiter, Plan, Table, TableOptions};
 use std::convert::Infallible;
 use tower::{Layer, Service, ServiceExt};
 
@@ -51,4 +51,29 @@ async fn clones_share_the_limit() {
         passed += u32::from(task.await.unwrap().unwrap().status() == StatusCode::OK);
     }
     assert_eq!(passed, 50);
+}
+
+#[tokio::test]
+async fn a_request_holds_a_slot_until_its_answer() {
+    let plan: Plan = "1 concurrent lease=1h".parse().unwrap();
+    let options =
+        TableOptions { keys: 10, sharing: libweir::Sharing::Private, plan: Some(plan.clone()), ..Default::default() };
+    let table = Table::open(options).unwrap();
+    let (holder, of_holder, inside) = (table.clone(), plan.clone(), table.clone());
+    let of_inside = plan.clone();
+    let layer =
+        LimitLayer::new(move |_: &Request<String>| holder.try_hold(&of_holder, "a", 1), too_many_requests::<String>);
+    let mut service = layer.layer(tower::service_fn(move |_: Request<String>| {
+        let free = inside.peek(&of_inside, "a", 1).allowed();
+        async move { Ok::<_, Infallible>(Response::new(free.to_string())) }
+    }));
+    for _ in 0..3 {
+        let answer = service.ready().await.unwrap().call(Request::new(String::new())).await.unwrap();
+        assert_eq!((answer.status(), answer.body().as_str()), (StatusCode::OK, "false"));
+    }
+    drop(service.ready().await.unwrap().call(Request::new(String::new()))); // a client that has gone
+    let _held = table.try_hold(&plan, "a", 1).unwrap();
+    let answer = service.ready().await.unwrap().call(Request::new(String::new())).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(answer.headers()["retry-after"], "3600");
 }

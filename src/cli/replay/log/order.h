@@ -13,6 +13,7 @@ enum { ORDER_HELD_MAX = 1 << 20 };
 
 struct order_entry {
     uint64_t time_ns; /* when the request came */
+    uint64_t end_ns;  /* and when it was over, where lines have durations */
     uint64_t line;    /* counts the requests in the order of their lines */
     uint64_t cost;
     uint32_t client;

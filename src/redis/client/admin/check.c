@@ -48,8 +48,10 @@ static void try_nodes(struct admin *admin)
         const char *text[4];
     } commands[] = {{1, {"TIME"}},
                     {4, {"ZADD", key, "0", "check"}},
+                    {3, {"ZREM", key, "check"}},
                     {4, {"ZREMRANGEBYSCORE", key, "-inf", "0"}},
                     {2, {"ZCARD", key}},
+                    {4, {"ZCOUNT", key, "-inf", "+inf"}},
                     {3, {"EXPIRE", key, "60"}}};
     for (unsigned i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         redisReply *const reply = admin_ask_text(admin, commands[i].count, commands[i].text);
@@ -57,7 +59,7 @@ static void try_nodes(struct admin *admin)
         if (error != NULL) {
             admin_say(admin,
                       "nodes cannot be counted (%s): say how many there are, or allow +time +zadd +zcard "
-                      "+zremrangebyscore +expire",
+                      "+zcount +zrem +zremrangebyscore +expire",
                       error);
         }
         freeReplyObject(reply);

@@ -133,6 +133,12 @@ static void settle_alone(struct pool *pool, weir_engine_ask *ask, const weir_pla
     owed_add(pool, ask, share, more, now_ns);
 }
 
+/* What nobody but the engine can do. */
+static bool is_unheard(weir_verb verb)
+{
+    return verb == WEIR_ASK_FORGET || verb == WEIR_ASK_SECRET || verb == WEIR_ASK_RENEW || verb == WEIR_ASK_RELEASE;
+}
+
 void away_answer(struct weir_engine *engine, weir_engine_ask *ask, unsigned server)
 {
     struct pool *const pool = engine->pool;
@@ -141,7 +147,7 @@ void away_answer(struct weir_engine *engine, weir_engine_ask *ask, unsigned serv
     ask->from = WEIR_FROM_AWAY;
     if (ask->verb == WEIR_ASK_SETTLE) {
         settle_alone(pool, ask, share_for(engine, ask->limit), now_ns);
-    } else if (ask->verb == WEIR_ASK_FORGET || ask->verb == WEIR_ASK_SECRET) {
+    } else if (is_unheard(ask->verb)) {
         ask->decision = (weir_decision){.verdict = WEIR_DENY, .start = {now_ns}};
     } else if (ask->limit->away == WEIR_AWAY_OPEN) {
         all_passes(ask, now_ns);

@@ -63,6 +63,7 @@ final class Main {
         String work = arguments.isEmpty() ? "nothing" : arguments.remove();
         if (work.equals("lines") && arguments.isEmpty()) {
             for (Rival rival : rivals) lines(rival);
+            if (rivals == RIVALS) shared("resilience4j bulkhead", "hold", Bulkhead::make, true);
         } else if (work.equals("names") && arguments.isEmpty()) {
             for (Rival rival : rivals) System.out.println(rival.name());
         } else if (work.equals("pace") && arguments.size() == 3) {
@@ -102,16 +103,16 @@ final class Main {
     // ---- lines ----
 
     private void lines(Rival rival) throws Exception {
-        shared(rival, "grant", rival::grant, true);
-        shared(rival, "deny", rival::deny, false);
+        shared(rival.name(), "grant", rival::grant, true);
+        shared(rival.name(), "deny", rival::deny, false);
         Optional<KeyedLimiter> keyed = rival.keyed(spans.keys());
         if (keyed.isPresent()) keyed(rival, new Keyed(keyed.get(), spans.keys()));
     }
 
-    private void shared(Rival rival, String work, Supplier<Limiter> make, boolean grants) throws Exception {
+    private void shared(String who, String work, Supplier<Limiter> make, boolean grants) throws Exception {
         for (int threads : THREADS) sharedOnce(make, threads, spans.warmNs() / THREADS.length, grants);
         for (int threads : THREADS) {
-            print(rival, work, threads, sharedOnce(make, threads, spans.figureNs(), grants));
+            print(who, work, threads, sharedOnce(make, threads, spans.figureNs(), grants));
         }
     }
 
@@ -126,12 +127,12 @@ final class Main {
     private void keyed(Rival rival, Keyed keyed) throws Exception {
         for (int threads : THREADS_KEYED) keyed.measure(threads, spans.warmNs() / 2 / THREADS_KEYED.length);
         for (int threads : THREADS_KEYED) {
-            print(rival, "keyed", threads, keyed.measure(threads, KEYED_SPANS * spans.figureNs()));
+            print(rival.name(), "keyed", threads, keyed.measure(threads, KEYED_SPANS * spans.figureNs()));
         }
     }
 
-    private static void print(Rival rival, String work, int threads, double millionPerSecond) {
-        System.out.printf(Locale.ROOT, "%s\t%s\t%d\t%.3f%n", rival.name(), work, threads, millionPerSecond);
+    private static void print(String who, String work, int threads, double millionPerSecond) {
+        System.out.printf(Locale.ROOT, "%s\t%s\t%d\t%.3f%n", who, work, threads, millionPerSecond);
     }
 
     // ---- pace ----
