@@ -7,7 +7,7 @@
        -ln(u / 2^64)  =  zeros ln 2  +  ln factor  -  ln(1 - d)        d = 1 - x factor < 2^-6
        -ln(1 - d)     =  d (1 + d / 2 + d^2 / 3 + ... + d^8 / 9)
 
-   test/vectors/generate/arrivals.py makes the tables. */
+   test/unit/arrivals_rows.py --tables prints the tables. */
 #include "core/arrivals.h"
 
 #include "core/clock.h"

@@ -83,9 +83,11 @@ def main():
     means = [0, 1, 524, 1048, 1049, 10486, 524288, 2**20, 2**21, 5 << 20, 11 * 10**6, 100 << 20, 999 << 20, 1000 << 20]
     means += [10**4 << 20, 123456789012, 10**6 << 20, 10**8 << 20]
     print("/* SPDX-License-Identifier: MIT")
-    print("   Made by arrivals_rows.py: -ln(u / 2^64) in 2^-58, 99.9 % quantiles, starts by the definition. */")
+    print("   Made by arrivals_rows.py: u, -ln(u / 2^64) in 2^-58, and how far the definition's is off;")
+    print("   99.9 % quantiles; starts by the definition. */")
     print("/* clang-format off */")
-    print_rows("logs", "log_row", [f"{{0x{u:016x}, 0x{-ln(mpmath.mpf(u) / 2**64, 58):016x}}}" for u in us], 2)
+    logs = [(u, -ln(mpmath.mpf(u) / 2**64, 58)) for u in us]
+    print_rows("logs", "log_row", [f"{{0x{u:016x}, 0x{exact:016x}, {log(u) - exact}}}" for u, exact in logs], 2)
     print_rows("quantiles", "quantile_row", [f"{{UINT64_C({m}), {poisson_999(m)}}}" for m in means], 3)
     rates = [("1000/s", 1, 10**6, 7), ("1000/s", 1, 10**6, 8), ("3/s", 3, 10**9, 0), ("50000000/s", 1, 20, 1)]
     rates += [("1G/s", 1, 1, 1), ("7/min", 7, 6 * 10**10, M), ("1/year", 1, 31536 * 10**12, 1)]
