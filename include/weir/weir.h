@@ -269,7 +269,7 @@ WEIR_API size_t weir_read_buckets(weir_limiter *limiter, weir_measure measure, w
    which refills the lease with what the thread uses in a few microseconds.  The limit itself holds as before; but
    - a thread notices a change of limit, or a stop, only at the next refill;
    - permits in a lease are not available to others, and remaining counts those in this lease alone;
-   - only gcra and hybrid, as the only limit, fill leases; with others each call goes to the limiter.
+   - only hybrid as the only limit, gcra, and lists of gcra fill leases; with others each call goes to the limiter.
    A lease is your memory, for [one thread]; zeroed is closed.  Do not move it while it is open.  It is closed when its
    thread ends, so it must live until then (static _Thread_local, or the heap) or be closed before.  In a child made by
    fork it is closed. */

@@ -96,13 +96,7 @@ struct lease_slice lease_trade_all(struct rules rules, uint64_t *state, const st
     if (!lease_may(rules) || trade->of_one) return got;
     lease_hold_all(rules, state, trade->now_ns, out);
     give_back_all(rules, state, trade);
-    uint64_t permits = trade->want;
-    for (int i = 0; i < rules.count; i++) {
-        const uint64_t burst = permits_floor(&rules.rule[i], rules.rule[i].burst);
-        const uint64_t others = subtract_to_zero(out, trade->held);
-        permits = least(permits, subtract_to_zero(burst, add_saturating(others, 1))); /* one is left for others */
-    }
-    got.permits = slice_of_least(rules, state, trade->now_ns, permits);
+    got.permits = slice_of_least(rules, state, trade->now_ns, trade->want);
     got.first_ns = got.last_ns = trade->now_ns;
     for (int i = 0; i < rules.count && got.permits != 0; i++) {
         const struct rule *rule = &rules.rule[i];
