@@ -240,7 +240,7 @@ static bool decide_waited_behind(struct rules rules, const uint64_t *state, uint
         const bool is_last = holds ? end != NULL || concurrent_is_last(state, slot_end)
                                    : algorithm_at(rule, algorithm, state, now).end == slot_end;
         if (counts && !(known && is_last)) last = false;
-        if (i + 1 < rules.count) state += state_words(rule, algorithm);
+        state += state_words(rule, algorithm);
     }
     return waited && !last;
 }
@@ -280,7 +280,7 @@ static inline void settle_limits(struct rules rules, uint64_t *state, uint64_t n
             const struct slot slot = decide_slot_of(rule, end == NULL && known != i, decision, cost[i], ends);
             algorithm->give_back(rule, state, now, &slot, ticks_of(rule, cost[i] - actual[i]));
         }
-        if (i + 1 < rules.count) state += state_words(rule, algorithm);
+        state += state_words(rule, algorithm);
     }
 }
 

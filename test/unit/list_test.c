@@ -810,6 +810,24 @@ static void cycles_that_meet_late(void **unused)
     }
 }
 
+/* A call of slots and of a rate, whose end only the slots know: the one that waits is the last, and its start is free
+   again; the one before it has another behind it, which keeps its start. */
+static void cancelled_by_its_slots(void **unused)
+{
+    (void)unused;
+    for (int last = 0; last < 2; last++) {
+        struct list list = open_list((const char *const[]){"3 concurrent lease=30s", "10/s burst=1"}, 2);
+        go_to(&list, H);
+        weir_decision first = weir_take(list.limiter, 1), second = weir_reserve(list.limiter, 1, S);
+        assert_int_equal(first.verdict, WEIR_ALLOW);
+        assert_int_equal(second.delay_ns, 100 * MS);
+        weir_cancel(list.limiter, last ? &second : &first);
+        assert_int_equal(weir_peek_limit(list.limiter, 0, 0).remaining, 2);
+        assert_int_equal(weir_reserve(list.limiter, 1, S).delay_ns, last ? 100 * MS : 200 * MS);
+        weir_close(list.limiter);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -824,6 +842,7 @@ int main(void)
         cmocka_unit_test(cancelled_late_is_no_more_than_never_taken),
         cmocka_unit_test(cancelled_without_an_end),
         cmocka_unit_test(cancelled_reservations),
+        cmocka_unit_test(cancelled_by_its_slots),
         cmocka_unit_test(charges_up_to_each_debt),
         cmocka_unit_test(each_is_charged_by_itself),
         cmocka_unit_test(keeps_beside_a_change),
