@@ -74,7 +74,7 @@ uint64_t facts_most_in(const struct limit *limit, uint64_t window_ns)
 
 uint64_t facts_mean_in(const struct limit *limit, uint64_t window_ns)
 {
-    uint64_t permits = 1, period_ns = 1;
+    uint64_t permits, period_ns;
     limit_rate(limit, &permits, &period_ns);
     const unsigned lent = permits >> (64 - ARRIVALS_MEAN_BITS) == 0 ? ARRIVALS_MEAN_BITS : 0;
     const uint64_t mean = multiply_divide_floor(permits << lent, window_ns, period_ns);
@@ -101,7 +101,7 @@ uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, u
 
 uint64_t facts_linear_full_ns(const struct limit *limit)
 {
-    uint64_t permits = 1, period_ns = 1;
+    uint64_t permits, period_ns;
     if (limit->burst_kind == AMOUNT_TIME) return limit->burst;
     if (limit->burst_kind == AMOUNT_NONE) return limit->has_time ? limit->time_ns : limit_spacing_ns(limit);
     limit_rate(limit, &permits, &period_ns);
@@ -136,7 +136,7 @@ static uint64_t most_below(uint64_t burst, uint64_t permits, uint64_t time_ns, u
 
 uint64_t facts_linear_most_in(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
 {
-    uint64_t permits = 1, period_ns = 1;
+    uint64_t permits, period_ns;
     limit_rate(limit, &permits, &period_ns);
     if (limit->burst_kind == AMOUNT_TIME) {
         const uint64_t time_ns = add_saturating(window_ns, limit->burst);
@@ -148,7 +148,7 @@ uint64_t facts_linear_most_in(const struct limit *limit, struct decimal ratio, u
 
 uint64_t facts_linear_most_spaced(const struct limit *limit, struct decimal ratio, uint64_t window_ns)
 {
-    uint64_t permits = 1, period_ns = 1;
+    uint64_t permits, period_ns;
     limit_rate(limit, &permits, &period_ns);
     return add_saturating(most_below(0, permits, window_ns, period_ns, ratio), 1);
 }

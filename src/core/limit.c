@@ -18,13 +18,14 @@ static const uint64_t PER_NS_MAX = 1000; /* 10^12 a second */
 bool limit_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns)
 {
     const uint64_t power = power_of_ten(limit->count.places);
+    *permits = *period_ns = 1;
     if (limit->count.digits == 0 || limit->period_ns == 0) return false;
     const uint64_t by_power = greatest_common_divisor(limit->count.digits, power);
     const uint64_t top = limit->count.digits / by_power;
     const uint64_t common = greatest_common_divisor(top, limit->period_ns);
-    *permits = top / common;
     const uint64_t period = limit->period_ns / common;
     if (period > UINT64_MAX / (power / by_power)) return false;
+    *permits = top / common;
     *period_ns = period * (power / by_power);
     return true;
 }
@@ -150,7 +151,7 @@ void limit_default_burst(struct limit *limit)
 
 uint64_t limit_spacing_ns(const struct limit *limit)
 {
-    uint64_t permits = 1, period_ns = 1;
+    uint64_t permits, period_ns;
     limit_rate(limit, &permits, &period_ns);
     return period_ns / permits + (period_ns % permits >= permits - permits / 2);
 }

@@ -135,7 +135,7 @@ static inline uint64_t limit_weight(const struct limit *limit)
 /* Fills what was not said, and the rule, its clock set to tick 1 at 0 ns. */
 struct limit_problem limit_compile(struct limit *limit, struct rule *rule);
 
-/* permits / period_ns, reduced; false when they do not fit in 64 bits. */
+/* permits / period_ns, reduced; false, and 1 / 1, where there is no rate or it does not fit in 64 bits. */
 bool limit_rate(const struct limit *limit, uint64_t *permits, uint64_t *period_ns);
 
 /* ---- for the algorithms' own compile ---- */

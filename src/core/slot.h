@@ -31,7 +31,7 @@ struct slot_rule {
    or so slow that the number does not fit. */
 static inline uint64_t slot_interval(const struct limit *limit, const struct rule *rule)
 {
-    uint64_t permits = 0, period_ns = 0;
+    uint64_t permits, period_ns;
     const bool fits = rule->algorithm == ALGORITHM_GCRA && rule->flags & RULE_STARTS_FULL;
     if (!fits) return 0;
     limit_rate(limit, &permits, &period_ns); /* what was compiled has one */

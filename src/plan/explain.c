@@ -201,7 +201,7 @@ static uint64_t shortest_gap_ns(const struct limit *limit, uint64_t spacing_ns)
 /* Strict limiting: consecutive starts are at least as far apart as the rate alone requires, in whole ns. */
 static bool is_strict(const struct limit *limit, uint64_t gap_ns)
 {
-    uint64_t permits = 1, period_ns = 1;
+    uint64_t permits, period_ns;
     limit_rate(limit, &permits, &period_ns);
     return gap_ns != 0 && gap_ns >= period_ns / permits;
 }

@@ -28,7 +28,7 @@ static void rate_of(const struct limit *limit, uint64_t *permits, uint64_t *peri
 {
     *permits = limit->count.digits;
     *period_ns = limit->period_ns;
-    if (limit->count.places != 0 && !limit_rate(limit, permits, period_ns)) *permits = *period_ns = 1;
+    if (limit->count.places != 0) limit_rate(limit, permits, period_ns);
 }
 
 /* Permits in whole seconds, not above the rate; at least one. */

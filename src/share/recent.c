@@ -60,9 +60,6 @@ void *recent_room(struct recent *recent, const struct recent_key *key)
 void recent_put(struct recent *recent, void *room, const struct recent_key *key)
 {
     struct recent_entry *entry = room;
-    for (unsigned kind = 0; kind < RECENT_KINDS; kind++) {
-        if (recent->last[kind] == entry) recent->last[kind] = NULL;
-    }
     entry->hash = key->hash;
     entry->used = ++recent->uses;
     entry->kind = key->kind;

@@ -20,7 +20,7 @@ static uint64_t drawn_ns(const struct profile *profile)
 
 static double highest(const struct limit *limit)
 {
-    uint64_t permits = 1, period_ns = 1;
+    uint64_t permits, period_ns;
     limit_rate(limit, &permits, &period_ns);
     return (double)permits * 1e9 / (double)period_ns;
 }

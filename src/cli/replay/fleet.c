@@ -30,7 +30,7 @@ static bool is_simulated(const struct candidate *candidate)
 
 static void open_tallies(struct fleet_limit *limit, const struct limit *said)
 {
-    uint64_t permits = 0, period_ns = 1;
+    uint64_t permits, period_ns;
     limit_rate(said, &permits, &period_ns); /* it has been compiled, so it has one */
     const double per_ns = (double)permits / (double)period_ns;
     const double burst = said->burst_kind == AMOUNT_TIME ? (double)said->burst * per_ns : (double)said->burst;

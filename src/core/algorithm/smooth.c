@@ -292,7 +292,7 @@ static void smooth_carry(const struct rule *from, const struct rule *to, const u
 /* Of bursty.  Where the next one pays it is one more than is stored; a call that pays itself has one at least. */
 static uint64_t at_once(const struct limit *limit)
 {
-    uint64_t permits = 1, period_ns = 1, stored = limit->burst;
+    uint64_t permits, period_ns, stored = limit->burst;
     limit_rate(limit, &permits, &period_ns);
     if (limit->burst_kind == AMOUNT_TIME) stored = multiply_divide_floor(limit->burst, permits, period_ns);
     return limit->pay == PAY_SELF ? most(stored, 1) : add_saturating(stored, 1);

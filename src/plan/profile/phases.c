@@ -221,9 +221,9 @@ static bool read_phase(struct reader *reader, bool rate_is_read)
 static bool is_faster(const struct phase *one, const struct limit *other)
 {
     const struct limit said = {.count = {one->digits, one->places}, .period_ns = one->period_ns};
-    uint64_t permits, period_ns, other_permits = 0, other_period_ns = 1;
+    uint64_t permits, period_ns, other_permits, other_period_ns;
     if (!limit_rate(&said, &permits, &period_ns)) return false;
-    limit_rate(other, &other_permits, &other_period_ns);
+    if (!limit_rate(other, &other_permits, &other_period_ns)) return true;
     return num128_less(num128_multiply(other_permits, period_ns), num128_multiply(permits, other_period_ns));
 }
 
