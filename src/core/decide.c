@@ -175,10 +175,9 @@ static inline void decide_at_any_balance(struct rules rules, uint64_t *state, ui
     decision->reserved = rules.rule[0].generation | (in_full ? 0 : DECISION_SETTLED);
 }
 
-void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
-                   weir_decision *decision)
+void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], weir_decision *decision)
 {
-    decide_at_any_balance(rules, state, now_ns, cost, end, false, decision);
+    decide_at_any_balance(rules, state, now_ns, cost, NULL, false, decision);
 }
 
 void decide_owe(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],

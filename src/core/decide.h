@@ -50,7 +50,7 @@ void decide(struct rules rules, uint64_t *state, const struct question *question
             weir_decision *decision);
 
 /* Takes whatever the balance, from each limit as far as its debt may go.  charged says how much the first took. */
-void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[], uint64_t end[],
+void decide_charge(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[],
                    weir_decision *decision);
 
 /* The same in full, whatever debt= says; the decision can be settled. */

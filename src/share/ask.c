@@ -17,7 +17,7 @@ static inline void ask_usual(struct rules rules, uint64_t *state, const struct a
     const uint64_t *each = ask->each != NULL ? ask->each : same;
     const bool looks = ask->uncounted && count_refused(rules);
     struct question question = {ask->now_ns, ask->wait_max_ns, each, ask->peek || looks};
-    if (ask->charge) decide_charge(rules, state, ask->now_ns, each, ask->end, decision);
+    if (ask->charge) decide_charge(rules, state, ask->now_ns, each, decision);
     else decide(rules, state, &question, ask->end, decision);
     question.peek = ask->peek;
     if (looks && decision->verdict == WEIR_ALLOW) decide(rules, state, &question, ask->end, decision);

@@ -16,7 +16,7 @@ enum ask_tenant { ASK_NOT_TENANT, ASK_BORROWS, ASK_OWES };
 struct ask {
     uint64_t now_ns, wait_max_ns, cost;
     const uint64_t *each; /* a cost for each limit, or NULL: `cost` for all of them */
-    uint64_t *end;        /* filled with the end for each limit; may be NULL */
+    uint64_t *end;        /* filled with the end for each limit, but by a charge; may be NULL */
     struct undo *undo;    /* filled, except by a log; may be NULL */
     bool some;            /* cost is a maximum: take as many as pass now */
     bool peek;            /* decides, but takes nothing */

@@ -101,7 +101,7 @@ static void decide_one(const struct rule *rule, uint64_t *value, const struct as
     uint64_t cost = ask->each != NULL ? ask->each[0] : ask->cost;
     if (ask->some) cost = decide_passing(rules, value, ask->now_ns, cost);
     const struct question question = {ask->now_ns, wait_max_ns, &cost, ask->peek};
-    if (ask->charge) decide_charge(rules, value, ask->now_ns, &cost, ask->end, decision);
+    if (ask->charge) decide_charge(rules, value, ask->now_ns, &cost, decision);
     else decide_inline(rules, value, &question, ask->end, decision);
     if (*value > WORD_VALUE_MAX) *decision = (weir_decision){.verdict = WEIR_DENY, .retry_ns = WEIR_FOREVER};
 }

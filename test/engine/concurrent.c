@@ -18,9 +18,10 @@
 
 #include <weir/weir.h>
 
+#include "engine/lib/words.h"
 #include "unit/random.h"
 
-enum { STEPS = 20000, PLACES = 6, IDS = 128, WORDS = 16, TEXT = 160, STATE_WORDS = 512, SPELL = 1000, US_NS = 1000 };
+enum { STEPS = 20000, PLACES = 6, IDS = 128, TEXT = 160, STATE_WORDS = 512, SPELL = 1000, US_NS = 1000 };
 static const uint64_t BEGAN_US = UINT64_C(4102444800000000); /* 2100: no key expires by the engine's clock */
 static const uint64_t SECOND_NS = UINT64_C(1000000000);
 
@@ -57,22 +58,6 @@ struct test {
 };
 
 /* ---- the engine ---- */
-
-struct words {
-    char text[WORDS][TEXT];
-    const char *word[WORDS];
-    int count;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct words *words, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(words->text[words->count], TEXT, format, arguments);
-    va_end(arguments);
-    words->word[words->count] = words->text[words->count];
-    words->count++;
-}
 
 static void fail(const struct test *test, const char *what, uint64_t found, uint64_t expected)
 {

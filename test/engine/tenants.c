@@ -14,16 +14,16 @@
    The same steps for the same seed, which is printed. */
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <weir/weir.h>
 
+#include "engine/lib/words.h"
 #include "unit/random.h"
 
-enum { STEPS = 20000, LEVELS = 3, PARENTS = 3, WORDS = 24, TEXT = 200, US_NS = 1000, ANSWERS = 8 };
+enum { STEPS = 20000, LEVELS = 3, PARENTS = 3, TEXT = 200, US_NS = 1000, ANSWERS = 8 };
 static const uint64_t BEGAN_US = UINT64_C(4102444800000000); /* 2100: no key expires by the engine's clock */
 static const uint64_t HOUR_NS = UINT64_C(3600000000000);
 
@@ -63,22 +63,6 @@ struct test {
 };
 
 /* ---- the engine ---- */
-
-struct words {
-    char text[WORDS][TEXT];
-    const char *word[WORDS];
-    int count;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct words *words, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(words->text[words->count], TEXT, format, arguments);
-    va_end(arguments);
-    words->word[words->count] = words->text[words->count];
-    words->count++;
-}
 
 static void fail(const struct test *test, const char *what, uint64_t found, uint64_t expected)
 {

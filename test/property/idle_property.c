@@ -108,7 +108,7 @@ static void bring_about(struct prop *prop, struct subject *subject, uint64_t now
         correct(prop, subject, now_ns);
     } else if (how == 1) {
         weir_decision charged;
-        decide_charge(subject->rules, subject->state, now_ns, each, NULL, &charged);
+        decide_charge(subject->rules, subject->state, now_ns, each, &charged);
         prop_note(prop, "%" PRIu64 " ns: charged %" PRIu64, now_ns, cost);
     } else {
         subject->last = ask(subject, subject->state, now_ns, cost, pick_wait(prop, subject), false);

@@ -40,7 +40,7 @@ static void disturb(struct subject *subject)
     const uint64_t cost = prop_pick_cost(prop, &subject->plan), how = prop_pick(prop, 16);
     const struct question question = {subject->now_ns, prop_pick_wait(prop, &subject->plan), &cost, false};
     if (how < 8) decide(rules, subject->state, &question, NULL, &subject->last);
-    else if (how < 10) decide_charge(rules, subject->state, subject->now_ns, &cost, NULL, &subject->last);
+    else if (how < 10) decide_charge(rules, subject->state, subject->now_ns, &cost, &subject->last);
     else if (how < 14 && subject->last.verdict == WEIR_ALLOW)
         decide_settle(rules, subject->state, subject->now_ns, &subject->last, &subject->last.charged, &cost, NULL);
     else if (how == 15) subject->state[prop_pick(prop, 4)] = prop_pick_size(prop, UINT64_MAX);

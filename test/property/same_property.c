@@ -113,7 +113,7 @@ static void charge_both(struct prop *prop, struct subject *subject)
     const uint64_t cost = 1 + prop_pick(prop, COST_MAX);
     for (int i = 0; i < 2; i++) {
         weir_decision decision;
-        decide_charge(rules_of(subject, i), subject->state[i], subject->now_ns, &cost, NULL, &decision);
+        decide_charge(rules_of(subject, i), subject->state[i], subject->now_ns, &cost, &decision);
     }
     prop_note(prop, "%" PRIu64 " ns: charged %" PRIu64, subject->now_ns, cost);
 }

@@ -253,7 +253,7 @@ static void charge_some(struct prop *prop, struct subject *subject)
     weir_decision decision;
     const uint64_t cost = prop_chance(prop, 6) ? prop_pick_size(prop, UINT64_C(1) << 20) : prop_pick(prop, 4);
     prop_note(prop, "%" PRIu64 " ns: charge %" PRIu64, subject->now_ns, cost);
-    decide_charge(rules_of(subject), subject->state, subject->now_ns, &cost, NULL, &decision);
+    decide_charge(rules_of(subject), subject->state, subject->now_ns, &cost, &decision);
     prop_check(prop, decision.charged <= cost, "charged more than said");
 }
 
@@ -375,7 +375,7 @@ static void use_garbage(struct prop *prop, struct subject *subject)
     prop_check(prop, decision.verdict >= WEIR_ALLOW && decision.verdict <= WEIR_NEVER, "verdict %u", decision.verdict);
     decision.start.ns = prop_pick_size(prop, UINT64_MAX);
     decide_settle(rules_of(subject), subject->state, prop_pick_size(prop, UINT64_MAX), &decision, &cost, &actual, NULL);
-    decide_charge(rules_of(subject), subject->state, prop_pick_size(prop, UINT64_MAX), &cost, NULL, &decision);
+    decide_charge(rules_of(subject), subject->state, prop_pick_size(prop, UINT64_MAX), &cost, &decision);
     const struct rule from = subject->rule;
     subject->rule = pick_rule(prop, 1, prop_pick_size(prop, UINT64_MAX));
     algorithm->carry(&from, &subject->rule, subject->state, next, cost, (weir_carry)prop_pick(prop, 3));

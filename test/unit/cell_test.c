@@ -283,7 +283,7 @@ static void nothing_beside_a_log_that_is_too_full(void **unused)
     const uint64_t four[] = {4}, nothing[] = {0};
     const struct rules rules = {&rule, 1};
     weir_decision decision;
-    decide_charge(rules, state, S, four, NULL, &decision);
+    decide_charge(rules, state, S, four, &decision);
     /* They are entered at 1, 1.4, 2 and 2.4 s. */
     decide(rules, state, &(struct question){.now_ns = 2400 * MS - 1, .cost = nothing}, NULL, &decision);
     assert_retry(decision, 1);

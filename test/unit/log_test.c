@@ -634,7 +634,7 @@ static void compare(struct pair *pair, const struct ask *ask, uint64_t *seed)
     if (ask->some) cost = decide_passing(rules, pair->state, ask->now_ns, ask->cost);
     const struct question question = {ask->now_ns, ask->wait_max_ns, &cost, ask->peek};
     limiter_ask(pair->limiter, ask, &shared);
-    if (ask->charge) decide_charge(rules, pair->state, ask->now_ns, &cost, NULL, &pure);
+    if (ask->charge) decide_charge(rules, pair->state, ask->now_ns, &cost, &pure);
     else decide(rules, pair->state, &question, NULL, &pure);
     if (!same(&shared, &pure)) {
         fail_msg("cost %" PRIu64 " wait %" PRIu64 " at %" PRIu64 ": the log says %u %" PRIu64 " %" PRIu64 " %" PRIu64
