@@ -172,7 +172,8 @@ static bool run_hours(uint64_t hours, uint64_t seed)
 static bool run_as_test(uint64_t hours, uint64_t seed)
 {
     bool fine = is_repeated();
-    for (unsigned i = 0; !SANITIZED && watch_plant_name(i) != NULL; i++) fine = is_found(watch_plant_name(i)) && fine;
+    const bool plants = !SANITIZED && size_asked() != SIZE_PROVE; /* an hour is an hour: these are in make test */
+    for (unsigned i = 0; plants && watch_plant_name(i) != NULL; i++) fine = is_found(watch_plant_name(i)) && fine;
     memset(&all, 0, sizeof all);
     return fine && run_hours(hours, seed);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   See crowd.h.
-
-   As crowd.h. */
+   See crowd.h. */
 #include "crowd.h"
 
 #include <pthread.h>
@@ -13,7 +11,6 @@
 #include <unistd.h>
 
 #include "api/limiter.h"
-#include "size.h"
 
 _Static_assert(sizeof(pthread_t) <= sizeof(uintptr_t), "a thread's handle is a word here");
 
@@ -40,16 +37,11 @@ void crowd_nobody_waits(const weir_limiter *limiter)
     for (int i = 0; i <= HOST_SLOTS; i++) crowd_check(limiter->queue[i].first == NULL, "a waiter is left in a queue");
 }
 
-unsigned crowd_seconds(void)
-{
-    return size_asked() == SIZE_PROVE ? 280 : 60;
-}
-
 void crowd_begin(const char *part)
 {
     printf("%s\n", part);
     fflush(stdout);
-    alarm(crowd_seconds());
+    alarm(CROWD_SECONDS);
 }
 
 weir_limiter *crowd_limiter(const char *limits, weir_clock clock)

@@ -49,10 +49,10 @@ void crowd_join(struct crowd *crowd);
 /* Counts an answer for the thread that got it. */
 void crowd_count(struct member *member, const weir_decision *decision);
 
-/* After how many seconds a process whose threads do not end is taken to hang. */
-unsigned crowd_seconds(void);
+/* After this long a process whose threads do not end is taken to hang, also on a machine that is busy otherwise. */
+enum { CROWD_SECONDS = 500 };
 
-/* From here on there are crowd_seconds() until the process is ended. */
+/* From here on there are CROWD_SECONDS until the process is ended. */
 void crowd_begin(const char *part);
 
 /* Ends the process with a message if it does not hold. */

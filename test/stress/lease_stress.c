@@ -469,7 +469,7 @@ int main(int argc, char **argv)
     }
     for (long i = 0; i < runs; i++) {
         uint64_t seed = (first + (uint64_t)i) * UINT64_C(0x9E3779B97F4A7C15) | 1;
-        if (i % 100 == 0) alarm(crowd_seconds());
+        if (i % 100 == 0) alarm(CROWD_SECONDS);
         const struct seen seen = one_run(&run, &seed);
         count(kinds, &run, &seen);
         for (int j = 0; j < run.threads; j++) {

@@ -48,7 +48,7 @@ static void close_round(weir_limiter *limiter, uint64_t round)
     atomic_store(&admitted, 0);
     atomic_store(&offered, 0);
     if (round % 7 != 0) return;
-    alarm(crowd_seconds()); /* nobody hangs */
+    alarm(CROWD_SECONDS); /* nobody hangs */
     count_of_round = 1 + round * 5 % N_MAX;
     set_count(limiter, count_of_round, round % 2 != 0 ? WEIR_KEEP : WEIR_SCALE);
 }

@@ -40,7 +40,7 @@ enum {
     OTHERS = 200,
     SLOTS = 256, /* of a table of one page */
     FILL = 6000,
-    SECONDS_MAX = 140,
+    SECONDS_MAX = 500,
     CALLS_MAX = 1000,
     WRITES_IN = 1500, /* instructions: all that is written between two calls of the system */
     BURST = 5

@@ -197,7 +197,7 @@ static void processes_wait(const char *path)
     for (int i = 0; i < PROCESSES; i++) {
         child[i] = fork();
         if (child[i] != 0) continue;
-        alarm(crowd_seconds());
+        alarm(CROWD_SECONDS);
         threads_at_table(3);
         _exit(0);
     }

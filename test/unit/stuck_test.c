@@ -7,6 +7,7 @@
 #endif
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include <weir/weir.h>
+
+#include "api/table/keyed.h"
 
 enum { KEYS = 2000, FIRST_STRIPE = 1, STRIPES = 64 };
 
@@ -30,6 +34,7 @@ static weir_table *opened(const char *path, uint64_t lock_wait_ns)
     weir_table *table = NULL;
     weir_table_options options = WEIR_TABLE_OPTIONS;
     options.path = path;
+    if (path == NULL) options.sharing = WEIR_PRIVATE;
     options.keys_max = 100000; /* so that each lock has many keys */
     options.plan = &plan;
     options.lock_wait_ns = lock_wait_ns;
@@ -169,6 +174,29 @@ static void test_opening(void **state)
     close(holder);
 }
 
+static void *takes_one(void *table)
+{
+    const uint64_t key = 1;
+    return weir_allowed(weir_table_take(table, &plan, (weir_key){&key, sizeof key}, 1)) ? table : NULL;
+}
+
+/* A thread of this process that is preempted while it has the lock: lock_wait_ns is for other processes. */
+static void test_a_preempted_thread(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *passed = NULL;
+    weir_table *const table = opened(NULL, 1);
+    for (unsigned stripe = 0; stripe < WIDE_STRIPES; stripe++) assert_true(keyed_lock(table, stripe));
+    assert_int_equal(pthread_create(&thread, NULL, takes_one, table), 0);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    for (unsigned stripe = 0; stripe < WIDE_STRIPES; stripe++) keyed_unlock(table, stripe);
+    assert_int_equal(pthread_join(thread, &passed), 0);
+    assert_ptr_equal(passed, table);
+    assert_int_equal(stuck(table), 0);
+    weir_table_close(table);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -189,8 +217,9 @@ static int remove_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_lock_of_all), cmocka_unit_test(test_several_keys),
-                                       cmocka_unit_test(test_the_plans), cmocka_unit_test(test_a_closed_descriptor),
-                                       cmocka_unit_test(test_opening)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_lock_of_all),    cmocka_unit_test(test_several_keys),
+        cmocka_unit_test(test_the_plans),          cmocka_unit_test(test_a_closed_descriptor),
+        cmocka_unit_test(test_a_preempted_thread), cmocka_unit_test(test_opening)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

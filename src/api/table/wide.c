@@ -5,9 +5,10 @@
    unlocks when the holder dies.  A state is written beside the old one and then chosen, so a half-written one is never
    read.
 
-   A holder that is stopped, or a system that grants no locks, blocks no caller: a caller waits for a lock as long as
-   the table's options say.  After that the word says that this stripe is stuck, and until its lock is had again callers
-   only try once: the stripe's keys are refused at once, and other keys are not affected. */
+   A process that is stopped as the holder, or a system that grants no locks, blocks no caller: a caller waits for the
+   lock in the file as long as the table's options say.  After that the word says that this stripe is stuck, and until
+   its lock is had again callers only try once: the stripe's keys are refused at once, and other keys are not affected.
+   A thread that was preempted as the holder comes back, and is waited for. */
 #include <string.h>
 
 #include "api/table/keyed.h"
@@ -21,6 +22,7 @@
 enum { LOCK_FREE, LOCK_HELD, LOCK_STUCK /* free in this process, but another one does not release it */ };
 
 #define LOOK_WAIT_NS UINT64_C(1000000)
+#define WORD_WAIT_NS UINT64_C(1000000000) /* one of a lower priority may not run at all while others wait for it */
 
 /* In the hash, so that a wide state and a slot of the same key have nothing in common. */
 enum { WIDE_SALT = WEIR_LIMITS_MAX, STRIPE_SPINS_BEFORE_YIELD = 100, ALGORITHM_BITS = 4 };
@@ -54,7 +56,7 @@ static bool lock_stripe(struct atom *word, const struct host_region *region, uin
 {
     bool stuck = false;
     /* Another thread may hold it and wait for the file. */
-    bool had = take_word(word, 2 * wait_ns, &stuck);
+    bool had = take_word(word, most(2 * wait_ns, WORD_WAIT_NS), &stuck);
     if (had && region != NULL && host_region_lock(region, byte, stuck ? 0 : wait_ns) != 0) {
         atom_store_release(word, LOCK_STUCK);
         had = false;
