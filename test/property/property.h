@@ -6,7 +6,7 @@
 
        property-NAME [runs [seed]]      property-NAME replay HEX      property-NAME file PATH...
 
-   Without arguments there are as many runs as PROPERTY says, a tenth or ten times as many, from seed 1 or another
+   Without arguments there are as many runs as PROPERTY says, a tenth or five times as many, from seed 1 or another
    (size.h).
 
    The same bytes make the same choices. */

@@ -148,12 +148,13 @@ static bool is_repeated(void)
 static bool is_found(const char *plant)
 {
     struct hour hour;
-    watch_plant(plant);
-    unsigned seed = 1;
-    while (seed <= PLANT_HOURS && run_hour(seed, HOUR_S, &hour)) seed++;
+    const uint64_t first = watch_plant(plant);
+    uint64_t seed = first;
+    while (seed < first + PLANT_HOURS && run_hour(seed, HOUR_S, &hour)) seed++;
     watch_plant(NULL);
-    printf("%s: %s after %u hours: %s\n", plant, seed <= PLANT_HOURS ? "found" : "NOT FOUND", seed, judge_problem());
-    return seed <= PLANT_HOURS;
+    const bool found = seed < first + PLANT_HOURS;
+    printf("%s: %s in the hour of seed %" PRIu64 ": %s\n", plant, found ? "found" : "NOT FOUND", seed, judge_problem());
+    return found;
 }
 
 static bool run_hours(uint64_t hours, uint64_t seed)
@@ -196,7 +197,7 @@ int main(int count, char **argument)
         const char *value = i + 1 < count ? argument[i + 1] : "";
         if (strcmp(argument[i], "--hours") == 0 && strtoull(value, NULL, 10) != 0) hours = strtoull(value, NULL, 10);
         else if (strcmp(argument[i], "--seed") == 0 && strtoull(value, NULL, 10) != 0) seed = strtoull(value, NULL, 10);
-        else if (strcmp(argument[i], "--plant") == 0 && watch_plant(value)) plant = value;
+        else if (strcmp(argument[i], "--plant") == 0 && watch_plant(value) != 0) plant = value;
         else return refuse(argument[i], value);
     }
     if (!SANITIZED && freopen("/dev/null", "w", stderr) == NULL) return 2; /* each outage is told there */

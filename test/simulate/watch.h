@@ -4,11 +4,12 @@
 #define WEIR_TEST_SIMULATE_WATCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 const char *watch_plant_name(unsigned number); /* NULL: there are no more */
 
-/* From now on this one; NULL: none.  false: there is none of that name. */
-bool watch_plant(const char *name);
+/* From now on this one; NULL: none.  Returns the seed of an hour that shows it; 0: there is none of that name. */
+uint64_t watch_plant(const char *name);
 bool watch_is_planted(const char *name);
 
 #endif
