@@ -28,6 +28,11 @@ struct state {
     } slot[THREE + 1];
 };
 
+static uint64_t *words(const struct state *state)
+{
+    return (uint64_t *)(uintptr_t)state;
+}
+
 static const struct rule *rule_of(const weir_plan *plan)
 {
     return &plan_inside_const(plan)->rule[0];
@@ -63,7 +68,7 @@ static void a_release_ends_the_use_of_what_is_behind(void **unused)
     const weir_plan plan = plan_of("3 concurrent lease=10s");
     struct state state = held_until(11, 12, 13);
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        assert_int_equal(concurrent_release(rule_of(&plan), &state.used, 10 * S, rows[i].slot * OWNERS), 1);
+        assert_int_equal(concurrent_release(rule_of(&plan), words(&state), 10 * S, rows[i].slot * OWNERS), 1);
         assert_int_equal(state.used, rows[i].used);
         assert_int_equal(state.slot[rows[i].slot - 1].end, 0);
     }
@@ -79,7 +84,7 @@ static void what_is_not_in_use_is_taken(void **unused)
         struct state state = held_until(11, 12, 13);
         state.used = used;
         const struct taken taken =
-            algorithm->commit(rule_of(&plan), &state.used, (struct offer){tick(10 * S), tick(10 * S)}, THREE - used);
+            algorithm->commit(rule_of(&plan), words(&state), (struct offer){tick(10 * S), tick(10 * S)}, THREE - used);
         assert_int_equal(taken.room, 0);
         assert_int_equal(state.used, used < THREE ? THREE : used);
         for (uint64_t i = 0; i < THREE; i++) {
@@ -104,7 +109,7 @@ static void one_passes_at_once(void **unused)
         struct state state = held_until(rows[i].end_s[0], rows[i].end_s[1], rows[i].end_s[2]);
         struct taken taken = {0, 0};
         state.used = rows[i].used;
-        assert_int_equal(algorithm->pass(rule_of(&plan), &state.used, tick(10 * S), 1, &taken), rows[i].passes);
+        assert_int_equal(algorithm->pass(rule_of(&plan), words(&state), tick(10 * S), 1, &taken), rows[i].passes);
         assert_int_equal(taken.room, rows[i].room);
         assert_int_equal(state.used, rows[i].slot > rows[i].used ? rows[i].slot : rows[i].used);
         if (rows[i].passes) assert_int_equal(state.slot[rows[i].slot - 1].end, 20 * S);
@@ -120,8 +125,8 @@ static void nothing_behind_the_last_slot_is_read_or_written(void **unused)
     struct state state = held_until(11, 12, 13);
     state.slot[THREE].end = 99 * S;
     state.slot[THREE].id = OWNERS;
-    assert_int_equal(algorithm_of(rule)->idle(rule, &state.used, tick(10 * S)), tick(13 * S));
-    concurrent_rename(rule, &state.used, OWNERS, 9 * OWNERS);
+    assert_int_equal(algorithm_of(rule)->idle(rule, words(&state), tick(10 * S)), tick(13 * S));
+    concurrent_rename(rule, words(&state), OWNERS, 9 * OWNERS);
     assert_int_equal(state.slot[0].id, 9 * OWNERS);
     assert_int_equal(state.slot[THREE].id, OWNERS);
 }
@@ -178,7 +183,7 @@ static void what_the_dead_held_is_free(void **unused)
         struct state state = held_until(rows[i].end_s[0], rows[i].end_s[1], rows[i].end_s[2]);
         struct owners owners = {rows[i].dead, 0};
         for (int j = 0; j < THREE; j++) state.slot[j].id |= rows[i].owner[j];
-        assert_int_equal(concurrent_disown(rule_of(&plan), &state.used, 10 * S, lives, &owners), rows[i].freed);
+        assert_int_equal(concurrent_disown(rule_of(&plan), words(&state), 10 * S, lives, &owners), rows[i].freed);
         for (int j = 0; j < THREE; j++) assert_int_equal(state.slot[j].end, rows[i].left_s[j] * S);
         assert_int_equal(state.used, rows[i].used);
         assert_int_equal(owners.asked, rows[i].asked);
@@ -199,7 +204,7 @@ static void when_all_is_free(void **unused)
     /* It starts at 7 s, and has its lease from then on. */
     assert_int_equal(algorithm->full(rule, &(weir_decision){.remaining = 2, .start = at(7 * S)}, tick(5 * S)),
                      tick(17 * S));
-    assert_int_equal(algorithm->idle(rule, &(struct state){0}.used, tick(0)), tick(0));
+    assert_int_equal(algorithm->idle(rule, words(&(struct state){0}), tick(0)), tick(0));
 }
 
 static void facts(void **unused)
@@ -207,6 +212,16 @@ static void facts(void **unused)
     (void)unused;
     const weir_plan plan = plan_of("20 concurrent lease=30s");
     check_facts(&plan, (struct facts){NULL, 20, 20, 20, 20, 30 * S, 30 * S, 44 * sizeof(uint64_t)});
+}
+
+/* A slot cannot be owed. */
+static void no_more_is_charged_than_is_free(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_manual("3 concurrent lease=10s");
+    assert_int_equal(weir_charge(limiter, 2).charged, 2);
+    assert_int_equal(weir_charge(limiter, 5).charged, 1);
+    weir_close(limiter);
 }
 
 /* ---- changes ---- */
@@ -221,9 +236,9 @@ static void a_lost_one_counts_until_it_is_over(void **unused)
     const struct algorithm *algorithm = algorithm_of(rule);
     const struct state state = held_until(11, 12, 13);
     struct state next = {0}, last = {0};
-    algorithm->carry(rule, rule_of(&two), &state.used, &next.used, tick(10 * S), WEIR_KEEP);
-    algorithm->carry(rule_of(&two), rule, &next.used, &last.used, tick(10 * S), WEIR_KEEP);
-    const struct offer offer = algorithm->offer(rule, &last.used, tick(10 * S), 1, WEIR_FOREVER);
+    algorithm->carry(rule, rule_of(&two), words(&state), words(&next), tick(10 * S), WEIR_KEEP);
+    algorithm->carry(rule_of(&two), rule, words(&next), words(&last), tick(10 * S), WEIR_KEEP);
+    const struct offer offer = algorithm->offer(rule, words(&last), tick(10 * S), 1, WEIR_FOREVER);
     assert_int_equal(offer.from, tick(11 * S));
     assert_int_equal(offer.start, tick(11 * S));
 }
@@ -238,11 +253,11 @@ static void one_that_is_over_is_not_counted_with_those_to_come(void **unused)
     const struct algorithm *algorithm = algorithm_of(rule_of(&three));
     const struct state state = held_until(11, 12, 13);
     struct state with_two = {0}, with_one = {0}, last = {0};
-    algorithm->carry(rule_of(&three), rule_of(&two), &state.used, &with_two.used, tick(10 * S), WEIR_KEEP);
-    algorithm->carry(rule_of(&two), rule_of(&one), &with_two.used, &with_one.used, tick(11 * S), WEIR_KEEP);
-    algorithm->carry(rule_of(&one), rule_of(&three), &with_one.used, &last.used, tick(11 * S), WEIR_KEEP);
-    assert_int_equal(algorithm->balance(rule_of(&three), &last.used, tick(11 * S)).left, 1);
-    assert_int_equal(algorithm->balance(rule_of(&three), &last.used, tick(12 * S)).left, 2);
+    algorithm->carry(rule_of(&three), rule_of(&two), words(&state), words(&with_two), tick(10 * S), WEIR_KEEP);
+    algorithm->carry(rule_of(&two), rule_of(&one), words(&with_two), words(&with_one), tick(11 * S), WEIR_KEEP);
+    algorithm->carry(rule_of(&one), rule_of(&three), words(&with_one), words(&last), tick(11 * S), WEIR_KEEP);
+    assert_int_equal(algorithm->balance(rule_of(&three), words(&last), tick(11 * S)).left, 1);
+    assert_int_equal(algorithm->balance(rule_of(&three), words(&last), tick(12 * S)).left, 2);
 }
 
 /* ---- beside a rate ---- */
@@ -279,6 +294,7 @@ int main(void)
         cmocka_unit_test(what_the_dead_held_is_free),
         cmocka_unit_test(when_all_is_free),
         cmocka_unit_test(facts),
+        cmocka_unit_test(no_more_is_charged_than_is_free),
         cmocka_unit_test(a_lost_one_counts_until_it_is_over),
         cmocka_unit_test(one_that_is_over_is_not_counted_with_those_to_come),
         cmocka_unit_test(the_last_gives_back_what_it_waits_for),

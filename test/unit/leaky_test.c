@@ -299,8 +299,8 @@ static const struct rule *rule_of(const struct subject *subject)
     return &plan_inside_const(&subject->plan)->rule[0];
 }
 
-/* 62.5 ms leak one thousandth.  Of the clock's 70 ms one has leaked, of the bucket's 40 none: where its slot ends is not
-   said by the clock's. */
+/* 62.5 ms leak one thousandth.  Of the clock's 70 ms one has leaked, of the bucket's 40 none: where the slot ends is
+   not said by the clock's. */
 static void nothing_taken_says_where_the_last_slot_ends(void **unused)
 {
     (void)unused;
