@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -266,6 +267,31 @@ static void a_correction_of_nothing_changes_nothing(void **unused)
     weir_close(limiter);
 }
 
+/* In ticks, on a clock set to 1000.  A third of the store is none of two; nothing is written behind the state. */
+static void what_a_change_makes_of_words(void **unused)
+{
+    (void)unused;
+    enum { NEXT, STORED, FROM, WORDS };
+    static const struct {
+        weir_carry how;
+        uint64_t state[WORDS], next[WORDS];
+    } rows[] = {
+        {WEIR_KEEP, {100, 1, 90}, {1000, 0, 1000}},
+        {WEIR_KEEP, {130, 0, 110}, {1030, 0, 1010}}, /* a call waits until 110 */
+        {WEIR_RESET, {100, 1, 90}, {1000, 0, 1000}},
+    };
+    const struct rule from = {.algorithm = ALGORITHM_BURSTY, .burst = 3, .anchor_tick = 1, .multiplier = 1};
+    const struct rule to = {.algorithm = ALGORITHM_BURSTY, .burst = 2, .anchor_tick = 1000, .multiplier = 1};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        uint64_t state[WORDS + 1] = {0}, next[WORDS + 1] = {0};
+        memcpy(state, rows[i].state, sizeof rows[i].state);
+        state[WORDS] = 3;
+        algorithm_named(ALGORITHM_BURSTY)->carry(&from, &to, state, next, 100, rows[i].how);
+        assert_memory_equal(next, rows[i].next, sizeof rows[i].next);
+        assert_int_equal(next[WORDS], 0);
+    }
+}
+
 /* ---- what is said ---- */
 
 static void canonical(void **unused)
@@ -321,6 +347,15 @@ static void numbers(void **unused)
     }
 }
 
+static void a_call_of_any_size_is_explained(void **unused)
+{
+    (void)unused;
+    char text[2048];
+    const weir_plan plan = plan_of("10/s algorithm=bursty");
+    weir_plan_explain(&plan, text, sizeof text);
+    assert_non_null(strstr(text, "any; the next call waits for it"));
+}
+
 static void full_again(void **unused)
 {
     (void)unused;
@@ -349,9 +384,11 @@ int main(void)
         cmocka_unit_test(waiters_move_with_the_rate),
         cmocka_unit_test(debt_is_bounded_where_said),
         cmocka_unit_test(a_correction_of_nothing_changes_nothing),
+        cmocka_unit_test(what_a_change_makes_of_words),
         cmocka_unit_test(canonical),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(a_call_of_any_size_is_explained),
         cmocka_unit_test(full_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

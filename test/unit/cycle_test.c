@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "core/algorithm.h"
+#include "core/clock.h"
+#include "plan/plan.h"
 #include "unit/plans.h"
 #include "unit/standing.h"
 
@@ -219,6 +221,116 @@ static void owed(void **unused)
     decision = granted(&strict, 0, 1);
     settle_at(&strict, 0, &decision, 8);
     assert_int_equal(remaining(&strict, S), 2);
+}
+
+/* ---- in the words of a state ---- */
+
+enum { ENDS, USED, WORDS };
+
+static const struct rule *rule_of(const weir_plan *plan)
+{
+    return &plan_inside_const(plan)->rule[0];
+}
+
+static void more_than_can_be_counted_stays(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    const struct rule *rule = rule_of(&plan);
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const uint64_t now = tick_at(rule, S / 2);
+    uint64_t state[WORDS] = {S, INT64_MAX - 5};
+    const struct taken taken = algorithm->commit(rule, state, (struct offer){now, now}, 10);
+    assert_int_equal(state[USED], INT64_MAX);
+    algorithm->give_back(rule, state, now, &(struct slot){now, taken.end, 10, false}, 10);
+    assert_int_equal(state[USED], INT64_MAX);
+}
+
+/* In the cycle from 1 to 2 s, whose slots end behind 2 * 5 of the line.  Nothing comes back of what lies before it, or
+   where nothing is used, and nothing is written then. */
+static void what_is_not_used_does_not_come_back(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t ends;
+        int64_t used, used_then;
+        uint64_t end;
+    } rows[] = {
+        {2 * S, 3, 1, 13}, {2 * S, 3, 3, 10}, {2 * S, 0, 0, 13}, {2 * S, -2, -2, 13}, {0, 0, 0, 10},
+        {0, 0, 0, 13},     {S, 0, 0, 13},     {S, 3, 3, 10},     {S, 8, 8, 10},
+    };
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    const struct rule *rule = rule_of(&plan);
+    const uint64_t now = tick_at(rule, 3 * S / 2);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        uint64_t state[WORDS] = {rows[i].ends, (uint64_t)rows[i].used};
+        algorithm_of(rule)->give_back(rule, state, now, &(struct slot){now, rows[i].end, 2, false}, 2);
+        assert_int_equal(state[ENDS], rows[i].ends);
+        assert_int_equal((int64_t)state[USED], rows[i].used_then);
+    }
+}
+
+/* The clock was set at 300 ms.  All of a slot lies in the cycle in which it starts, but where it starts with it, and
+   there is one before: it may lie in that. */
+static void a_slot_is_known_by_its_start(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t begins_ms, start_ms, used;
+    } rows[] = {
+        {1300, 1299, 3}, {1300, 1300, 3}, {1300, 1301, 1}, {1300, 2299, 1}, {1300, 2300, 3},
+        {1300, 2301, 1}, {300, 300, 1},   {300, 1299, 1},  {300, 1300, 3},
+    };
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    struct rule rule = *rule_of(&plan);
+    rule.anchor_ns = 300 * MS;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        uint64_t state[WORDS] = {(rows[i].begins_ms + 1000) * MS, 3};
+        const struct slot slot = {tick_at(&rule, rows[i].start_ms * MS), 0, 2, true};
+        algorithm_of(&rule)->give_back(&rule, state, tick_at(&rule, (rows[i].begins_ms + 10) * MS), &slot, 2);
+        assert_int_equal(state[USED], rows[i].used);
+    }
+}
+
+/* At 1.5 s of the cycle that ends at 2 s: what was used of it is forgotten, and what is owed beyond it stays. */
+static void what_a_reset_leaves(void **unused)
+{
+    (void)unused;
+    static const uint64_t rows[][3] = {{4, 0, 0}, {5, 0, 0}, {6, 2 * S, 1}, {9, 2 * S, 4}}; /* used, ends and used */
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    const struct rule *rule = rule_of(&plan);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const uint64_t state[WORDS] = {2 * S, rows[i][0]};
+        uint64_t next[WORDS] = {0};
+        algorithm_of(rule)->carry(rule, rule, state, next, tick_at(rule, 3 * S / 2), WEIR_RESET);
+        assert_int_equal(next[ENDS], rows[i][1]);
+        assert_int_equal(next[USED], rows[i][2]);
+    }
+}
+
+/* At 250 ms, with cycles of a second.  A refused call looks from the time at which it may come again. */
+static void when_all_is_back(void **unused)
+{
+    (void)unused;
+    static const uint64_t rows[][3] = {
+        {5, 0, 250 * MS}, {4, 0, S}, {0, 750 * MS, S}, {0, 1750 * MS, 2 * S}, {0, WEIR_FOREVER, S}}; /* left, retry */
+    const weir_plan plan = plan_of("5/s algorithm=cycle");
+    const struct rule *rule = rule_of(&plan);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const weir_decision decision = {.remaining = rows[i][0], .retry_ns = rows[i][1]};
+        assert_int_equal(algorithm_full(rule, algorithm_of(rule), &decision, tick_at(rule, 250 * MS)),
+                         tick_at(rule, rows[i][2]));
+    }
+}
+
+/* One is owed, and two more may be. */
+static void what_is_owed_counts(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_manual("5/s algorithm=cycle debt=3");
+    assert_int_equal(weir_charge(limiter, 6).charged, 6);
+    assert_int_equal(weir_charge(limiter, 100).charged, 2);
+    weir_close(limiter);
 }
 
 /* ---- what a person may say ---- */
@@ -486,6 +598,12 @@ int main(void)
         cmocka_unit_test(not_of_a_cycle_that_is_over),
         cmocka_unit_test(given_back_in_a_list),
         cmocka_unit_test(owed),
+        cmocka_unit_test(more_than_can_be_counted_stays),
+        cmocka_unit_test(what_is_not_used_does_not_come_back),
+        cmocka_unit_test(a_slot_is_known_by_its_start),
+        cmocka_unit_test(what_a_reset_leaves),
+        cmocka_unit_test(when_all_is_back),
+        cmocka_unit_test(what_is_owed_counts),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(canonical),
         cmocka_unit_test(in_numbers),

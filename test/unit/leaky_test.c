@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "core/algorithm.h"
+#include "core/clock.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
 #include "unit/standing.h"
@@ -277,6 +278,8 @@ static void mistakes(void **unused)
         {"10r/s burst=2s", 13, "leaky counts its burst in permits; for example burst=20"},
         {"10r/s burst=1000000000000000000", 13,
          "leaky counts its burst in thousandths, up to 2^61; choose a smaller one, for example burst=20"},
+        {"10r/s burst=2305843009213693", 13, /* and one: 2^61 are 2305843009213693952 */
+         "leaky counts its burst in thousandths, up to 2^61; choose a smaller one, for example burst=20"},
         {"10r/s burst=5 delay=0", 21,
          "delay is at least 1; to delay all that is above the rate leave it out; for example delay=8"},
         {"10r/s delay=3 nodelay", 15, "nodelay delays nothing; write it, or delay=8, but not both"},
@@ -287,6 +290,62 @@ static void mistakes(void **unused)
          "this spelling of the rate is that of leaky; for another algorithm write it as 10/s"},
     };
     CHECK_MISTAKES(rows);
+}
+
+/* ---- levels ---- */
+
+static const struct rule *rule_of(const struct subject *subject)
+{
+    return &plan_inside_const(&subject->plan)->rule[0];
+}
+
+/* 62.5 ms leak one thousandth.  Of the clock's 70 ms one has leaked, of the bucket's 40 none: where the slot ends is
+   not said by the clock's. */
+static void nothing_taken_says_where_the_last_slot_ends(void **unused)
+{
+    (void)unused;
+    struct subject subject = fresh("1r/m burst=1 nodelay");
+    const struct rule *rule = rule_of(&subject);
+    const weir_decision last = take(&subject, 30 * MS, 1);
+    assert_int_equal(algorithm_at(rule, algorithm_of(rule), subject.state, tick_at(rule, 70 * MS)).end, last.end);
+}
+
+/* In permits, of which a part of one is none.  Where the clock is behind the last call it waits. */
+static void how_full_it_is(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t level, now_ns, left, owed;
+        bool waits;
+    } rows[] = {
+        {0, S, 5, 0, false},   {1, S, 4, 0, false},   {2000, S, 3, 0, false},     {5000, S, 0, 0, false},
+        {5999, S, 0, 0, true}, {7000, S, 0, 2, true}, {2000, S - MS, 2, 0, true},
+    };
+    const struct subject subject = fresh("10/s burst=5 algorithm=leaky nodelay");
+    const struct rule *rule = rule_of(&subject);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const uint64_t state[] = {[LEVEL] = rows[i].level, [LAST] = 1000};
+        const struct balance balance = algorithm_of(rule)->balance(rule, state, tick_at(rule, rows[i].now_ns));
+        assert_int_equal(balance.left, rows[i].left);
+        assert_int_equal(balance.owed, rows[i].owed);
+        assert_int_equal(balance.waits, rows[i].waits);
+    }
+}
+
+/* At 10/s a ms leaks ten thousandths; at 1 s ten thousand have leaked since the clock's zero. */
+static void when_it_is_empty(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t end, full_ns;
+    } rows[] = {{9999, S + 7}, {10000, S + 7}, {10001, S + MS}, {10500, S + 50 * MS}};
+    const struct subject subject = fresh("10/s burst=5 algorithm=leaky nodelay");
+    const struct rule *rule = rule_of(&subject);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const weir_decision decision = {.end = rows[i].end};
+        assert_int_equal(algorithm_full(rule, algorithm_of(rule), &decision, tick_at(rule, S + 7)),
+                         tick_at(rule, rows[i].full_ns));
+    }
 }
 
 /* ---- facts ---- */
@@ -306,6 +365,8 @@ static void numbers_of_facts(void **unused)
         {"10r/m", 1, 1, 1, 6025 * MS, 6025 * MS},
         {"10000r/s", 1, 1, 1, MS, MS},
         {"10000r/s burst=3", 4, 4, 4, MS, MS}, /* a delay below a ms is none */
+        {"2000r/s burst=1", 2, 2, 2, MS, MS},  /* a ms leaks all of it */
+        {"2000r/s burst=2", 2, 3, 1, 500 * US, 2 * MS},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const weir_plan plan = plan_of(rows[i].text);
@@ -345,6 +406,7 @@ static void most_in_a_window(void **unused)
                                         "1000r/s burst=10 nodelay",
                                         "10000r/s",
                                         "10000r/s burst=3",
+                                        "2000r/s burst=1",
                                         "16r/s",
                                         "90r/m"};
     static const uint64_t windows[] = {1, 2,     999999, MS,        MS + 1, 100 * MS, 333 * MS + 1,
@@ -359,6 +421,15 @@ static void most_in_a_window(void **unused)
             }
         }
     }
+}
+
+/* One a ms that starts at once, and one a ms that was told to wait: two may be a ns apart. */
+static void most_of_those_that_wait(void **unused)
+{
+    (void)unused;
+    static const uint64_t windows[][2] = {{1, 1}, {2, 2}, {MS + 1, 2}, {MS + 2, 3}, {S, 1001}};
+    const weir_plan plan = plan_of("1000r/s burst=20");
+    CHECK_MOST_IN(&plan, windows);
 }
 
 int main(void)
@@ -383,8 +454,12 @@ int main(void)
         cmocka_unit_test(waiters_are_moved),
         cmocka_unit_test(spellings),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(nothing_taken_says_where_the_last_slot_ends),
+        cmocka_unit_test(how_full_it_is),
+        cmocka_unit_test(when_it_is_empty),
         cmocka_unit_test(numbers_of_facts),
         cmocka_unit_test(most_in_a_window),
+        cmocka_unit_test(most_of_those_that_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "core/algorithm.h"
 #include "core/algorithm/sliding_log.h"
+#include "core/clock.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
 #include "unit/standing.h"
@@ -332,6 +334,96 @@ static void test_charge(void **state)
     weir_close(limiter);
 }
 
+/* Charged at 1.5 s, when two are in the log since 1 s: one at 1.5, two at 2, and so again each second. */
+static void test_charge_behind_others(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_list("3/s algorithm=sliding-log", S);
+    assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
+    set_ns(limiter, 1500 * MS);
+    assert_int_equal(weir_charge(limiter, 9).charged, 9);
+    assert_int_equal(retry_of(limiter, 1), 3 * S);
+    assert_int_equal(retry_of(limiter, 2), 3500 * MS);
+    weir_close(limiter);
+    limiter = open_list("1/s algorithm=sliding-log", 5 * S);
+    assert_int_equal(weir_charge(limiter, 7).charged, 7);
+    assert_int_equal(retry_of(limiter, 1), 7 * S);
+    weir_close(limiter);
+}
+
+/* The three that are kept are at 3 s, and of those that were before them it is known that they were no later. */
+static void test_charged_ones_are_not_forgotten(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_list("3/s algorithm=sliding-log", S);
+    assert_int_equal(weir_charge(limiter, 9).charged, 9);
+    change_list(limiter, "6/s algorithm=sliding-log", WEIR_KEEP);
+    assert_int_equal(retry_of(limiter, 1), 3 * S);
+    weir_close(limiter);
+}
+
+/* What was cancelled at 11 s leaves nothing in the ring but what it has lost, at 10 s. */
+static void test_a_cancelled_one_is_not_carried(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_list("1/s algorithm=sliding-log", 10 * S);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_decision ahead = weir_reserve(limiter, 1, WEIR_FOREVER);
+    assert_int_equal(ahead.delay_ns, S);
+    weir_cancel(limiter, &ahead);
+    change_list(limiter, "1/s algorithm=sliding-log", WEIR_KEEP);
+    set_ns(limiter, 10500 * MS);
+    assert_int_equal(retry_of(limiter, 1), 500 * MS);
+    weir_close(limiter);
+}
+
+/* Counted in permits since the last change, without those that came back. */
+static void test_ends(void **state)
+{
+    (void)state;
+    struct by_hand log = log_of("3/s algorithm=sliding-log");
+    const struct rule *rule = &plan_inside_const(&log.plan)->rule[0];
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const uint64_t now = tick_at(rule, S);
+    weir_decision first = weir_decide(&log.plan, log.state, at(S), 3);
+    assert_int_equal(first.end, 3);
+    weir_decide_settle(&log.plan, log.state, at(S), &first, 1);
+    assert_int_equal(weir_decide(&log.plan, log.state, at(S), 1).end, 2);
+    assert_int_equal(algorithm->commit(rule, log.state, (struct offer){now, now}, 10).end, 12);
+    uint64_t *next = calloc(1, weir_state_size(&log.plan));
+    assert_non_null(next);
+    algorithm->carry(rule, rule, log.state, next, now, WEIR_KEEP);
+    assert_int_equal(algorithm_at(rule, algorithm, next, now).end, 0);
+    free(next);
+    free(log.state);
+}
+
+/* Three at 1, 1 and 2 s of two a second, in a ring with room for them: a call for nothing waits for the first of them,
+   as that is one too many. */
+static void test_nothing_waits_behind_what_is_owed(void **state)
+{
+    (void)state;
+    const weir_plan plan = plan_of("2/s algorithm=sliding-log");
+    struct rule rule = plan_inside_const(&plan)->rule[0];
+    uint64_t words[STAMPS_HEADER + 3] = {0};
+    const uint64_t now = tick_at(&rule, S);
+    rule.fourth = 3;
+    algorithm_of(&rule)->commit(&rule, words, (struct offer){now, now}, 3);
+    assert_int_equal(algorithm_of(&rule)->offer(&rule, words, now, 0, 0).start, tick_at(&rule, 2 * S));
+}
+
+/* A rule that is made up. */
+static void test_a_count_of_none(void **state)
+{
+    (void)state;
+    const weir_plan plan = plan_of("1/s algorithm=sliding-log");
+    struct rule rule = plan_inside_const(&plan)->rule[0];
+    uint64_t words[STAMPS_HEADER + 1] = {0};
+    rule.burst = 0;
+    const struct offer now = {tick_at(&rule, S), tick_at(&rule, S)};
+    assert_int_equal(algorithm_of(&rule)->commit(&rule, words, now, 5).end, 5);
+}
+
 /* The new rule holds for what was granted before it, too. */
 static void test_change_of_count_and_period(void **state)
 {
@@ -521,6 +613,8 @@ static const char *const texts[] = {
     "4/s gap=5s",
     "5/1us edge=closed",
     "2/2ns algorithm=sliding-log",
+    "5/ns algorithm=sliding-log",
+    "5/3ns gap=1ns",
 };
 
 /* Against a caller who takes what he can get. */
@@ -565,6 +659,7 @@ static void test_facts(void **state)
         {"10/s edge=closed", 10, 10, 1000000001, 1000000001, (STAMPS_HEADER + 5) * 8},
         {"7/s gap=100ms", 1, 7, 1000000000, 1000000000, (STAMPS_HEADER + 4) * 8},
         {"7/s gap=2s", 1, 1, 2000000000, 2000000000, (STAMPS_HEADER + 6) * 8},
+        {"10/s gap=100ms", 1, 1, 100000000, 1000000000, (STAMPS_HEADER + 5) * 8}, /* the gap alone holds the count */
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         const weir_plan plan = plan_of(rows[i].text);
@@ -589,6 +684,8 @@ static void test_full(void **state)
     decision = weir_decide_within(&log.plan, log.state, at(S), 2, WEIR_FOREVER);
     assert_int_equal(decision.delay_ns, S);
     assert_int_equal(weir_decide_full_ns(&log.plan, &decision), 2 * S);
+    const struct rule *rule = &plan_inside_const(&log.plan)->rule[0];
+    assert_int_equal(algorithm_full(rule, algorithm_of(rule), &(weir_decision){.remaining = 2}, 7), 7);
     free(log.state);
 }
 
@@ -611,6 +708,12 @@ int main(void)
         cmocka_unit_test(test_cancel_where_refused_calls_count),
         cmocka_unit_test(test_change_while_in_debt),
         cmocka_unit_test(test_charge),
+        cmocka_unit_test(test_charge_behind_others),
+        cmocka_unit_test(test_charged_ones_are_not_forgotten),
+        cmocka_unit_test(test_a_cancelled_one_is_not_carried),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_nothing_waits_behind_what_is_owed),
+        cmocka_unit_test(test_a_count_of_none),
         cmocka_unit_test(test_change_of_count_and_period),
         cmocka_unit_test(test_growth_under_load),
         cmocka_unit_test(test_waiters_are_moved),

@@ -13,6 +13,7 @@
 
 #include "core/algorithm.h"
 #include "core/algorithm/timeline.h"
+#include "core/clock.h"
 #include "plan/plan.h"
 #include "unit/plans.h"
 #include "unit/standing.h"
@@ -292,6 +293,24 @@ static void catchup_takes_the_wait_back(void **unused)
     assert_int_equal(reserve(&subject, 10 * MS, 1).delay_ns, 1500 * US);
 }
 
+/* Behind its schedule a call starts at 10 ms and ends at 2: what it was given has drained, or may have been closed. */
+static void a_share_takes_back_nothing_that_lies_behind(void **unused)
+{
+    (void)unused;
+    struct subject subject = open_plan("1000/s strictness=0.5");
+    take(&subject, 0, 1);
+    settled(&subject, 10 * MS, take(&subject, 10 * MS, 1), 0); /* its reading closes 4 of 8: the slot is 6 */
+    passes(&subject, 10 * MS, 5, MS);
+}
+
+static void what_is_forgotten_is_not_given_back(void **unused)
+{
+    (void)unused;
+    struct subject subject = open_plan("1000/s algorithm=timeline"), forgotten = subject, untouched = subject;
+    settled(&forgotten, S, take(&subject, S, 5), 0);
+    assert_memory_equal(forgotten.state, untouched.state, sizeof untouched.state);
+}
+
 static void a_charge_delays_the_next(void **unused)
 {
     (void)unused;
@@ -299,6 +318,135 @@ static void a_charge_delays_the_next(void **unused)
     const weir_decision first = take(&subject, S, 1);
     settled(&subject, S, first, 5);
     assert_int_equal(take(&subject, S, 1).retry_ns, 5 * MS);
+}
+
+/* ---- positions ---- */
+
+static const struct rule *rule_of(const struct subject *subject)
+{
+    return &plan_inside_const(&subject->plan)->rule[0];
+}
+
+/* 2 ms were given, 8 closed; at 12 ms there are two slots behind, and the one that begins then. */
+static void all_that_was_due_is_accounted_for(void **unused)
+{
+    (void)unused;
+    struct subject subject = open_plan("1000/s strictness=1");
+    const struct rule *rule = rule_of(&subject);
+    struct account account = algorithm_account(rule, algorithm_of(rule), subject.state, tick_at(rule, S));
+    assert_true(account.due == 0 && account.given == 0 && account.missed == 0 && account.behind == 0);
+    take(&subject, 0, 1);
+    take(&subject, 10 * MS, 1);
+    account = algorithm_account(rule, algorithm_of(rule), subject.state, tick_at(rule, 12 * MS));
+    assert_int_equal(account.due, 13 << 20);
+    assert_int_equal(account.given, 2 << 20);
+    assert_int_equal(account.missed, 8 << 20);
+    assert_int_equal(account.behind, 2 << 20);
+}
+
+/* From a slot at tick 7 of the clock; the earliest position is 1, as 0 would be untouched. */
+static void a_schedule_is_moved(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t slot;
+        int64_t by;
+        uint64_t moved;
+    } rows[] = {
+        {0, 5, 0},
+        {0, -5, 0},
+        {TIMELINE_ZERO + 7, 0, TIMELINE_ZERO + 7},
+        {TIMELINE_ZERO + 7, 1, TIMELINE_ZERO + 8},
+        {TIMELINE_ZERO + 7, -1, TIMELINE_ZERO + 6},
+        {TIMELINE_ZERO + 7, -INT64_MAX, 1},
+    };
+    const struct subject subject = open_plan("1000/s algorithm=timeline");
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        uint64_t state[TIMELINE_WORDS] = {[TIMELINE_SLOT] = rows[i].slot};
+        algorithm_of(rule_of(&subject))->lateness(rule_of(&subject), state, 9, rows[i].by);
+        assert_int_equal(state[TIMELINE_SLOT], rows[i].moved);
+    }
+}
+
+/* The reading at 10 ms covers one slot; if its call gave back at 1 ms, when it had not drained, it would cover two. */
+static void a_clock_that_goes_back_gives_no_second_slot(void **unused)
+{
+    (void)unused;
+    struct subject subject = open_plan("1000/s strictness=1");
+    const struct rule *rule = rule_of(&subject);
+    take(&subject, 0, 1);
+    const weir_decision reading = take(&subject, 10 * MS, 1);
+    const struct slot slot = {tick_at(rule, reading.start.ns), reading.end, 1 << 20, false};
+    algorithm_of(rule)->give_back(rule, subject.state, tick_at(rule, MS), &slot, 1 << 20);
+    passes(&subject, 10 * MS, 1, MS);
+}
+
+/* A call of 10 ticks that started at 100, with or without another call behind it; the start that it was told
+   may be rounded by two ticks. */
+static void the_last_call_takes_its_wait_back(void **unused)
+{
+    (void)unused;
+    static const uint64_t rows[][2] = {{110, 100}, {112, 102}, {113, 113}}; /* no start before: with it, without it */
+    const struct subject subject = open_plan("1000/s algorithm=timeline catchup=1");
+    const struct rule *rule = rule_of(&subject);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        uint64_t state[TIMELINE_WORDS] = {[TIMELINE_SLOT] = TIMELINE_ZERO + 50};
+        state[TIMELINE_SPACED] = TIMELINE_ZERO + rows[i][0];
+        algorithm_of(rule)->give_back(rule, state, 100, &(struct slot){100, 50, 10, false}, 10);
+        assert_int_equal(state[TIMELINE_SPACED], TIMELINE_ZERO + rows[i][1]);
+        assert_int_equal(state[TIMELINE_SLOT], TIMELINE_ZERO + 40);
+    }
+}
+
+static void the_largest_cost(void **unused)
+{
+    (void)unused;
+    const struct subject subject = open_plan("1000/s algorithm=timeline");
+    const struct rule *rule = rule_of(&subject);
+    assert_int_equal(algorithm_of(rule)->offer(rule, subject.state, 9, INT64_MAX, 0).start, 9);
+    assert_int_equal(algorithm_of(rule)->offer(rule, subject.state, 9, (uint64_t)INT64_MAX + 1, 0).start, UINT64_MAX);
+}
+
+/* When the slot behind this one begins, which may lie before the clock. */
+static void on_schedule_again(void **unused)
+{
+    (void)unused;
+    static const uint64_t rows[][3] = {{9, 5, 9}, {5, 9, 9}, {UINT64_C(0) - 5, 9, 9}}; /* end, now, full */
+    const struct subject subject = open_plan("1000/s algorithm=timeline");
+    const struct rule *rule = rule_of(&subject);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const weir_decision decision = {.end = rows[i][0]};
+        assert_int_equal(algorithm_full(rule, algorithm_of(rule), &decision, rows[i][1]), rows[i][2]);
+    }
+}
+
+/* At tick 1000 of the old clock, tick 1 of the new one.  What is behind the words is somebody else's. */
+static void what_a_change_makes_of_positions(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *from, *to;
+        uint64_t slot, spaced, next_slot, next_spaced;
+    } rows[] = {
+        {"1000/s algorithm=timeline", "1000/s algorithm=timeline", 1010, 0, 11, 0},
+        {"1000/s algorithm=timeline", "1000/s algorithm=timeline catchup=1", 1010, 0, 11, 1},
+        /* 10 ticks at three times the rate are 30 of permits, which without catching up take 30. */
+        {"1000/s algorithm=timeline catchup=3", "1000/s algorithm=timeline catchup=1", 1010, 1010, 11, 31},
+        /* 2^61 ticks behind at 1G/s, where a tick is a permit, are more permits than 1/s has room for. */
+        {"1000000000/s algorithm=timeline", "1/s algorithm=timeline", 0 - (UINT64_C(1) << 61), 0, 1 - TIMELINE_ZERO, 0},
+    };
+    enum { BEHIND = 0x5a };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct subject from = open_plan(rows[i].from), to = open_plan(rows[i].to);
+        uint64_t state[TIMELINE_WORDS + 1] = {0}, next[TIMELINE_WORDS + 1] = {0};
+        state[TIMELINE_SLOT] = TIMELINE_ZERO + rows[i].slot;
+        if (rows[i].spaced != 0) state[TIMELINE_SPACED] = TIMELINE_ZERO + rows[i].spaced;
+        state[TIMELINE_WORDS] = BEHIND;
+        algorithm_of(rule_of(&to))->carry(rule_of(&from), rule_of(&to), state, next, 1000, WEIR_SCALE);
+        assert_int_equal(next[TIMELINE_SLOT], TIMELINE_ZERO + rows[i].next_slot);
+        assert_int_equal(next[TIMELINE_SPACED], rows[i].next_spaced != 0 ? TIMELINE_ZERO + rows[i].next_spaced : 0);
+        assert_int_equal(next[TIMELINE_WORDS], 0);
+    }
 }
 
 /* ---- words ---- */
@@ -627,7 +775,16 @@ int main(void)
         cmocka_unit_test(average_takes_all_back),
         cmocka_unit_test(strict_takes_back_what_has_not_drained),
         cmocka_unit_test(catchup_takes_the_wait_back),
+        cmocka_unit_test(a_share_takes_back_nothing_that_lies_behind),
+        cmocka_unit_test(what_is_forgotten_is_not_given_back),
         cmocka_unit_test(a_charge_delays_the_next),
+        cmocka_unit_test(all_that_was_due_is_accounted_for),
+        cmocka_unit_test(a_schedule_is_moved),
+        cmocka_unit_test(a_clock_that_goes_back_gives_no_second_slot),
+        cmocka_unit_test(the_last_call_takes_its_wait_back),
+        cmocka_unit_test(the_largest_cost),
+        cmocka_unit_test(on_schedule_again),
+        cmocka_unit_test(what_a_change_makes_of_positions),
         cmocka_unit_test(spellings),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(facts),

@@ -244,6 +244,55 @@ static void a_charge_of_nothing_changes_nothing(void **unused)
     weir_close(limiter);
 }
 
+/* ---- areas ---- */
+
+enum { NEXT, STORED, FROM, BEFORE, WORDS };
+
+static struct rule wave(uint64_t threshold, uint64_t burst)
+{
+    return (struct rule){.algorithm = ALGORITHM_WARMUP, .threshold = threshold, .burst = burst, .anchor_tick = 1};
+}
+
+static const struct algorithm *warmup(void)
+{
+    return algorithm_named(ALGORITHM_WARMUP);
+}
+
+/* 5 of 7 above the threshold: 15 + 13 * 25 / 49 are 21.6. */
+static void an_area_is_rounded_down(void **unused)
+{
+    (void)unused;
+    const struct rule rule = wave(10, 17);
+    uint64_t state[WORDS] = {100, 15, 100, 15};
+    assert_int_equal(warmup()->commit(&rule, state, (struct offer){100, 100}, 15).end, 121);
+}
+
+/* It cools in 10 ticks by 7: 3 ticks are 2.1 permits, and 4 permits 5.7 ticks. */
+static void cold_is_rounded_up(void **unused)
+{
+    (void)unused;
+    const struct rule rule = wave(5, 7);
+    const uint64_t warm[WORDS] = {100, 0, 0, 0}, half[WORDS] = {100, 3, 0, 0}, untouched[WORDS] = {0};
+    assert_int_equal(warmup()->balance(&rule, warm, 103).left, 3);
+    assert_int_equal(warmup()->idle(&rule, half, 50), 106);
+    assert_int_equal(warmup()->idle(&rule, half, 200), 200);
+    assert_int_equal(warmup()->idle(&rule, untouched, 5), 5);
+}
+
+/* The call that waits was priced when 5 of 7 were stored: 10 of 14. */
+static void a_change_keeps_what_the_last_call_was_priced_by(void **unused)
+{
+    (void)unused;
+    const struct rule from = wave(5, 7);
+    struct rule to = wave(10, 14);
+    to.anchor_tick = 1000;
+    const uint64_t state[WORDS] = {130, 2, 110, 5};
+    uint64_t next[WORDS] = {0};
+    warmup()->carry(&from, &to, state, next, 100, WEIR_KEEP);
+    const uint64_t expected[WORDS] = {1030, 4, 1010, 10};
+    assert_memory_equal(next, expected, sizeof expected);
+}
+
 /* ---- what is said ---- */
 
 static void canonical(void **unused)
@@ -251,6 +300,8 @@ static void canonical(void **unused)
     (void)unused;
     static const struct spelling rows[] = {
         {"10/s warmup=10s", "10/s cold=3 algorithm=warmup warmup=10s pay=next start=full"},
+        {"1/100year warmup=4611686018427387904ns",
+         "1/100year cold=3 algorithm=warmup warmup=4611686018427387904ns pay=next start=full"}, /* 2^62 */
         {"10/s warmup=1min cold=2.5 pay=self start=empty",
          "10/s cold=2.5 algorithm=warmup warmup=1min pay=self start=empty"},
     };
@@ -269,6 +320,8 @@ static void mistakes(void **unused)
         {"10/s warmup=1s burst=3", 16,
          "burst does not belong to algorithm=warmup; it goes with gcra, hybrid, bursty, leaky"},
         {"10/s warmup=500year", 13,
+         "this warmup is longer than the clock of this rate; choose a shorter one, for example warmup=10s"},
+        {"1/100year warmup=4611686018427387905ns", 18,
          "this warmup is longer than the clock of this rate; choose a shorter one, for example warmup=10s"},
         {"1000000000/s warmup=80year", 21,
          "this warmup is longer than the clock of this rate; choose a shorter one, for example warmup=10s"},
@@ -311,6 +364,11 @@ static void a_long_cold_factor(void **unused)
     (void)unused;
     const weir_plan a = plan_of("1/s warmup=10s cold=18.000000000000000001"), b = plan_of("1/s warmup=10s cold=18");
     assert_int_equal(plan_inside_const(&a)->rule[0].burst, plan_inside_const(&b)->rule[0].burst);
+    /* One more than this cold fits by a hair, and keeps its last digit: 4 * threshold / 18.446744073709551615. */
+    const weir_plan fits = plan_of("1/100year warmup=107year cold=17.446744073709551615");
+    const struct rule *rule = &plan_inside_const(&fits)->rule[0];
+    assert_int_equal(rule->threshold, UINT64_C(616813004964663132));
+    assert_int_equal(rule->burst - rule->threshold, UINT64_C(133749999999999999));
 }
 
 int main(void)
@@ -330,6 +388,9 @@ int main(void)
         cmocka_unit_test(a_cold_waiter_keeps_his_start),
         cmocka_unit_test(nobody_waits_behind_a_charge),
         cmocka_unit_test(a_charge_of_nothing_changes_nothing),
+        cmocka_unit_test(an_area_is_rounded_down),
+        cmocka_unit_test(cold_is_rounded_up),
+        cmocka_unit_test(a_change_keeps_what_the_last_call_was_priced_by),
         cmocka_unit_test(canonical),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers),

@@ -343,7 +343,7 @@ static void concurrent_carry(const struct rule *from, const struct rule *to, con
     if (more == 0 && !lost) return;
     const uint64_t before = lost ? state[SLOTS_LOST] : 0, peak = most(before >> 32, least(from->burst, CONCURRENT_MAX));
     next[SLOTS_LOST] = least((before & UINT32_MAX) + more, UINT32_MAX) | peak << 32;
-    next[SLOTS_LOST_UNTIL] = most(lost ? state[SLOTS_LOST_UNTIL] : 0, more != 0 ? after_ns : 0);
+    next[SLOTS_LOST_UNTIL] = most(state[SLOTS_LOST_UNTIL], after_ns);
 }
 
 static void concurrent_facts(const struct limit *limit, const struct rule *rule, struct facts *facts)

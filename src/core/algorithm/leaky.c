@@ -22,6 +22,8 @@
 
    At most burst + rate * (t + 1 ms) permits start in any window t; nodelay without the 1 ms, for windows of whole ms.
    Source: nginx 1.22.1. */
+#include <string.h>
+
 #include "core/algorithm.h"
 #include "core/clock.h"
 #include "core/facts.h"
@@ -176,7 +178,7 @@ static struct taken leaky_commit(const struct rule *rule, uint64_t *state, struc
     const struct bucket bucket = leaky_bucket_at(rule, state, when.from);
     const uint64_t next[LEAKY_WORDS] = {least(add_saturating(bucket.level, thousandths(cost)), LEAKY_LEVEL_MAX),
                                         bucket.last};
-    for (int i = 0; i < LEAKY_WORDS && cost != 0; i++) state[i] = next[i];
+    if (cost != 0) memcpy(state, next, sizeof next);
     const bool stands = cost == 0 && bucket.height != 0; /* where the last slot ends was said by its own leak */
     const uint64_t end = stands ? position(rule, state[LEAKY_LAST]) + state[LEAKY_LEVEL]
                                 : position(rule, bucket.last) + next[LEAKY_LEVEL];
@@ -256,7 +258,7 @@ static uint64_t leaky_most_in(const struct limit *limit, uint64_t window_ns)
     if (leaky_compile(&said, &rule).message != NULL) return UINT64_MAX;
     const uint64_t ms = multiply_divide_ceil(subtract_to_zero(window_ns, 1), 1, MILLISECOND_NS);
     const uint64_t full = thousandths(limit->burst), at_once = least(full, leaky_calm(&rule));
-    if (leaks_empty(&rule)) return multiply_saturating(limit->burst, 1 + ms / most(ms_to_leak(&rule, full), 1));
+    if (leaks_empty(&rule)) return multiply_saturating(limit->burst, 1 + ms / ms_to_leak(&rule, full));
     const uint64_t leaked = at_once < full ? leak_ceil(&rule, ms + 1) - 1 : leak(&rule, ms);
     return add_saturating(at_once, leaked) / THOUSAND;
 }

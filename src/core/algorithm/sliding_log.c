@@ -178,10 +178,10 @@ static void sliding_log_give_back(const struct rule *rule, uint64_t *state, uint
 static void sliding_log_carry(const struct rule *from, const struct rule *to, const uint64_t *state, uint64_t *next,
                               uint64_t now, weir_carry how)
 {
-    const uint64_t kept = stamps_kept(from, state), after_ns = how == WEIR_RESET ? plain_ns(from, now) : 0;
+    const uint64_t kept = stamps_kept(from, state), now_ns = plain_ns(from, now);
     for (uint64_t back = stamps_capacity(to) + 1; back > 0; back--) {
         const uint64_t ns = least(stamps_get(from, state, back), stamps_get(from, state, least(back, most(kept, 1))));
-        if (stamps_has(from, state, back) && (how != WEIR_RESET || ns > after_ns)) sliding_log_enter(to, next, ns, 1);
+        if (stamps_has(from, state, back) && (how != WEIR_RESET || ns > now_ns)) sliding_log_enter(to, next, ns, 1);
     }
     if (how != WEIR_RESET) next[STAMPS_EVER] = state[STAMPS_EVER];
     next[LOG_END] = 0;

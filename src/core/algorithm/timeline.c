@@ -259,7 +259,6 @@ static void timeline_carry(const struct rule *from, const struct rule *to, const
     /* What the last reading covers it covers still. */
     const uint64_t unseen = carry_used(from, to, subtract_to_zero(at, state[TIMELINE_SEEN]), how);
     if (how != WEIR_RESET) next[TIMELINE_SEEN] = subtract_to_zero(anchor, unseen);
-    next[TIMELINE_LATEST] = anchor;
     /* A call that waits because of the spacing waits for so many permits. */
     const uint64_t spaced = subtract_to_zero(state[TIMELINE_SPACED], at);
     const uint64_t ahead = is_spaced(from) ? shift_divide_ceil(spaced, SHARE_BITS, from->third) : 0;
