@@ -177,6 +177,16 @@ static void what_comes_back_is_on_top(void **unused)
     assert_int_equal(hybrid()->commit(&rule, words(&state), (struct offer){9, 9}, 0).room, 15);
 }
 
+/* A call is corrected whose state was begun anew since: none of its permits are in it. */
+static void what_was_forgotten_does_not_come_back(void **unused)
+{
+    (void)unused;
+    const struct rule rule = pools(1);
+    struct state state = {0};
+    hybrid()->give_back(&rule, words(&state), 1000, &(struct slot){10, 10, 3, false}, 3);
+    check(state, 0, 0, 0);
+}
+
 /* ---- permits taken along ---- */
 
 static void a_slice_starts_as_its_permits_would(void **unused)
@@ -399,6 +409,7 @@ int main(void)
         cmocka_unit_test(not_beyond_the_clock),
         cmocka_unit_test(when_the_pool_is_full),
         cmocka_unit_test(what_comes_back_is_on_top),
+        cmocka_unit_test(what_was_forgotten_does_not_come_back),
         cmocka_unit_test(a_slice_starts_as_its_permits_would),
         cmocka_unit_test(what_waits_is_missed_at_the_rate_itself),
         cmocka_unit_test(a_schedule_is_moved),

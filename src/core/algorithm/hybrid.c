@@ -370,6 +370,7 @@ static void correct(const struct rule *rule, uint64_t *state, struct pools_now *
 static void hybrid_give_back(const struct rule *rule, uint64_t *state, uint64_t now, const struct slot *slot,
                              uint64_t unused)
 {
+    if (state[SINCE] == 0) return; /* begun anew since: none of its permits are in it */
     struct pools_now pools = pools_of(state);
     const int64_t t = as_signed(now);
     uint64_t whole = slot->cost;
