@@ -227,8 +227,11 @@ static void begins_with_the_first_call(void **unused)
     (void)unused;
     weir_limiter *limiter = open_limiter("..10/s for 1s then 10/s", WEIR_CLOCK_MANUAL);
     weir_manual_set(limiter, (weir_instant){3 * S});
-    assert_int_equal(weir_peek(limiter, 1).verdict, WEIR_ALLOW);
-    assert_int_equal(weir_peek_limit(limiter, 0, 1).verdict, WEIR_ALLOW);
+    const weir_decision peeked = weir_peek(limiter, 1), of_limit = weir_peek_limit(limiter, 0, 1);
+    assert_int_equal(peeked.verdict, WEIR_ALLOW);
+    assert_int_equal(of_limit.verdict, WEIR_ALLOW);
+    assert_int_equal(of_limit.due.ns, peeked.due.ns); /* of a clock that begins now, as if this were it */
+    assert_int_equal(weir_peek_limit(limiter, 1, 1).verdict, WEIR_NEVER);
     assert_int_equal(start_at(limiter, 7 * S), 7 * S);
     assert_int_equal(start_at(limiter, 7 * S), 7 * S + 447213596); /* 5 t^2 = 1 */
     weir_close(limiter);
