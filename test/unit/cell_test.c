@@ -307,6 +307,7 @@ static void more_slots_of_an_unknown_id(void **unused)
     decide_settle(rules, state, S, &decision, one, two, NULL);
     assert_int_equal(decide_hold((struct rules){both, 1}, state, S, decision.end, HOLD_RENEW), 1);
     assert_int_equal(decide_hold((struct rules){both, 1}, state + words, S, decision.end, HOLD_RENEW), 2);
+    assert_int_equal(decide_hold((struct rules){both, 1}, state, S, concurrent_last_id(state), HOLD_RENEW), 1);
 }
 
 /* Its id is the only thing by which a slot is given back. */
@@ -453,6 +454,30 @@ static void cycles_that_never_agree(void **unused)
             else if (later_ns == retry_ns) assert_int_equal(decision.verdict, WEIR_ALLOW);
         }
         assert_true(wait_ns > 5 * MS ? retry_ns == MS : retry_ns > S);
+    }
+}
+
+/* When both pass is tried 256 times: here the one passes half a period after the other, or a ns. */
+static void tries_to_agree(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t now_ns, apart_ns, wait_ns, retry_ns;
+    } rows[] = {
+        {103 * MS, 5 * MS, 4 * MS, 3 * MS + 256 * 5 * MS},
+        {103 * MS, 5 * MS, 5 * MS - 1, 2 * MS + 1 + 256 * 5 * MS},
+        {100 * MS - 1, 10 * MS - 1, 4 * MS, 6 * MS + 1},
+    };
+    const weir_plan plan = plan_of("1/10ms algorithm=cycle");
+    struct rule both[] = {plan_inside_const(&plan)->rule[0], plan_inside_const(&plan)->rule[0]};
+    const uint64_t two[] = {2, 2};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct question question = {rows[i].now_ns, rows[i].wait_ns, two, true};
+        uint64_t state[WORDS] = {0};
+        weir_decision decision;
+        both[1].anchor_ns = rows[i].apart_ns;
+        decide((struct rules){both, 2}, state, &question, NULL, &decision);
+        assert_retry(decision, rows[i].retry_ns);
     }
 }
 
@@ -642,6 +667,7 @@ int main(void)
         cmocka_unit_test(not_of_a_window_to_come),
         cmocka_unit_test(nothing_beside_a_log_that_is_too_full),
         cmocka_unit_test(cycles_that_never_agree),
+        cmocka_unit_test(tries_to_agree),
         cmocka_unit_test(gaps_that_have_drained),
         cmocka_unit_test(permits_that_are_out),
         cmocka_unit_test(used_more_beside_leases),
