@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   Several limits as one, straight from the core, in exact numbers: what is said of a refusal, what is taken whatever the
-   balance, and what is given back to whom.
+   Several limits as one, straight from the core, in exact numbers: what is said of a refusal, what is taken whatever
+   the balance, and what is given back to whom.
 
    A rule that stands behind the last is no limit, and no word behind the state is touched. */
 #include <setjmp.h>

@@ -431,11 +431,11 @@ void region_make(void *memory, const struct region_shape *shape, uint64_t area_b
 
 static bool only_zeros(const void *memory, uint64_t size)
 {
-    const uint64_t first = least(size, REGION_PAGE);
-    const uint8_t *tail = (const uint8_t *)memory + first / WORD_BYTES * WORD_BYTES;
+    const uint64_t first = least(size, REGION_PAGE), words = first / WORD_BYTES;
+    const uint8_t *bytes = memory;
     uint64_t any = 0;
-    for (unsigned i = 0; i < first / WORD_BYTES; i++) any |= atom_load(word_in(memory, i));
-    for (unsigned i = 0; i < first % WORD_BYTES; i++) any |= tail[i];
+    for (unsigned i = 0; i < words; i++) any |= atom_load(word_in(memory, i));
+    for (uint64_t i = words * WORD_BYTES; i < first; i++) any |= bytes[i];
     return any == 0;
 }
 
