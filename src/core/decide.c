@@ -127,7 +127,7 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
         if (algorithm->lateness != NULL) decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
         state += state_words(rule, algorithm);
     }
-    if (rules.count > 1 && decide_holder(rules) >= 0) decision->end = 0; /* nobody's id */
+    if (decide_holder(rules) >= 0) decision->end = 0; /* nobody's id */
     decision->limit = (uint32_t)left.limit;
     decision->remaining = left.permits;
 }
@@ -155,7 +155,7 @@ void decide_name_slots(struct rules rules, const struct asked asked[], const uin
 static inline void decide_at_any_balance(struct rules rules, uint64_t *state, uint64_t now_ns, const uint64_t cost[],
                                          uint64_t end[], bool in_full, weir_decision *decision)
 {
-    const int holder = rules.count > 1 ? decide_holder(rules) : -1;
+    const int holder = decide_holder(rules);
     struct left left = {UINT64_MAX, 0};
     *decision = (weir_decision){.verdict = WEIR_ALLOW, .start = {now_ns}};
     for (int i = 0; i < rules.count; i++) {

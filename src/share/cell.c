@@ -6,8 +6,6 @@
    yields, since the holder may have been preempted.  A lease in front of the cell avoids the contention. */
 #include "share/cell.h"
 
-#include <string.h>
-
 #include "core/clock.h"
 #include "core/decide_inline.h"
 #include "share/lock.h"
@@ -33,14 +31,7 @@ static void cell_hold_leases(struct cell *cell, uint64_t now_ns)
 
 void cell_open(struct cell *cell, struct atom *out, void (*yield)(void))
 {
-    memset(&cell->content, 0, sizeof cell->content);
-    cell->out = out;
-    cell->yield = yield;
-    cell->unread = 0;
-    cell->passes = NULL;
-    cell->leases = false;
-    atom_store(&cell->filled, 0);
-    atom_store(&cell->lock, 0);
+    *cell = (struct cell){.out = out, .yield = yield};
 }
 
 /* [locked] */
@@ -246,7 +237,6 @@ void cell_close(struct cell *cell, struct cell_content *content)
     *content = cell->content;
     cell->content.count = 0;
     cell->content.state = NULL;
-    cell->passes = NULL;
     atom_store(&cell->filled, 0);
     lock_release(&cell->lock);
 }

@@ -57,7 +57,7 @@ bool cell_settle(struct cell *cell, uint64_t now_ns, const weir_decision *decisi
    are dropped, back if they are still to come.  What may start at once is unchanged. */
 bool cell_shift(struct cell *cell, uint64_t permits, const uint64_t each[], bool back);
 
-/* Returns permits of a lease and takes others, see lease.h. */
+/* Returns permits of a lease and takes others, see lease.h; none if the state is elsewhere. */
 bool cell_trade(struct cell *cell, const struct trade *trade, struct lease_slice *slice);
 
 /* decide_hold, in *count; false if the state is elsewhere. */

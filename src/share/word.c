@@ -171,7 +171,6 @@ bool word_trade(struct word *word, const struct trade *trade, struct lease_slice
     bool here;
     for (unsigned failures = 0;; word_back_off(++failures)) {
         here = !word_is_closed(raw);
-        if (!here) *slice = (struct lease_slice){.permits = 0};
         if (!here) break;
         const struct rule rule = copy_rule(word).rule;
         uint64_t value = raw;

@@ -35,7 +35,9 @@ static void yield(void)
 
 static void open_home(struct home *home, const char *text)
 {
-    memset(home, 0, sizeof *home);
+    memset(home, 0xa5, sizeof *home); /* a cell is opened anywhere */
+    memset(home->state, 0, sizeof home->state);
+    atom_store(&home->out, 0);
     home->plan = plan_for(text, WEIR_PACE);
     struct cell_content content = {.state = home->state, .count = (int)plan_inside(&home->plan)->count};
     memcpy(content.rule, plan_inside(&home->plan)->rule, sizeof content.rule);
@@ -106,6 +108,118 @@ static void again_of_another_cost_each(void **unused)
     assert_memory_equal(home.state, other.state, sizeof home.state);
 }
 
+/* ---- elsewhere ---- */
+
+static void not_looked_at(const struct cell_content *content, void *context)
+{
+    (void)content;
+    (void)context;
+    fail();
+}
+
+/* Nothing is done, and each says so. */
+static void check_elsewhere(struct cell *cell)
+{
+    const struct ask ask = {.now_ns = S, .cost = 1};
+    const uint64_t cost[WEIR_LIMITS_MAX] = {1}, none[WEIR_LIMITS_MAX] = {0};
+    uint64_t count = 7;
+    weir_decision decision = {.limit = 7};
+    struct lease_slice slice = {.permits = 7};
+    assert_false(cell_is_filled(cell));
+    assert_false(cell_decide(cell, &ask, &decision));
+    assert_false(cell_take(cell, S, 1, &decision));
+    assert_false(cell_decide_unread(cell, &ask, &decision));
+    assert_false(cell_peek_limit(cell, 0, &ask, &decision));
+    cell_refuse_behind(cell, &ask, 1, &decision);
+    assert_false(cell_settle(cell, S, &decision, cost, none, NULL));
+    assert_false(cell_hold_slots(cell, S, 1, HOLD_RENEW, &count));
+    assert_false(cell_shift(cell, 1, NULL, false));
+    assert_false(cell_trade(cell, &(struct trade){.now_ns = S, .want = 8}, &slice));
+    assert_false(cell_look(cell, not_looked_at, NULL));
+    assert_int_equal(decision.limit, 7);
+    assert_int_equal(count, 7);
+    assert_int_equal(slice.permits, 0);
+}
+
+static void while_the_state_is_elsewhere(void **unused)
+{
+    (void)unused;
+    struct home home;
+    struct cell_content content;
+    open_home(&home, "10/s, 20/s");
+    assert_true(cell_is_filled(&home.cell));
+    cell_close(&home.cell, &content);
+    assert_int_equal(content.count, 2);
+    check_elsewhere(&home.cell);
+    cell_open_with(&home.cell, &content);
+    assert_int_equal(asked(&home, (struct ask){.now_ns = S, .cost = 1}).verdict, WEIR_ALLOW);
+    cell_open(&home.cell, &home.out, yield);
+    check_elsewhere(&home.cell);
+}
+
+static void held_until_it_is_let_go(void **unused)
+{
+    (void)unused;
+    struct home home;
+    open_home(&home, "10/s, 20/s");
+    cell_hold(&home.cell);
+    assert_int_equal(atom_load(&home.cell.lock), 1);
+    cell_let_go(&home.cell);
+    assert_int_equal(atom_load(&home.cell.lock), 0);
+}
+
+/* ---- behind the last limit ---- */
+
+/* What an earlier list left there is no limit of this one. */
+static void limits_behind_the_last(void **unused)
+{
+    (void)unused;
+    for (int behind = 0; behind < 2; behind++) {
+        struct home home;
+        struct cell_content content, next;
+        uint64_t state[WORDS] = {0};
+        open_home(&home, "10/s algorithm=hybrid, 20/s algorithm=hybrid");
+        asked(&home, (struct ask){.now_ns = S, .cost = 1});
+        const size_t words = decide_words_before(rules_of(&home), 1);
+        cell_close(&home.cell, &content);
+        content.count = 1;
+        next = content;
+        next.state = state;
+        if (behind) next.rule[1] = (struct rule){.algorithm = ALGORITHM_GCRA};
+        memset(home.state + words, 7, words * sizeof *state); /* nothing of it is read */
+        cell_carry(&content, &next, S, WEIR_KEEP);
+        assert_int_not_equal(state[0], 0);
+        for (size_t i = words; i < WORDS; i++) assert_int_equal(state[i], 0);
+        uint64_t before[WORDS];
+        memcpy(before, home.state, sizeof before);
+        cell_open_with(&home.cell, &content);
+        assert_true(cell_shift(&home.cell, 1, NULL, false));
+        assert_memory_not_equal(home.state, before, words * sizeof *state);
+        assert_memory_equal(home.state + words, before + words, words * sizeof *state);
+        weir_decision decision = {.limit = 7, .retry_ns = 7};
+        assert_true(cell_peek_limit(&home.cell, 1, &(struct ask){.now_ns = S, .cost = 1, .peek = true}, &decision));
+        assert_true(decision.limit == 7 && decision.retry_ns == 7);
+    }
+}
+
+/* Only where all algorithms are the same. */
+static void carried_where_all_are_alike(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {"5/s algorithm=gcra, 20/s algorithm=gcra",
+                                        "5/s algorithm=gcra, 20/s algorithm=hybrid",
+                                        "5/s algorithm=hybrid, 20/s algorithm=gcra", "5/s algorithm=gcra"};
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        struct home home, next;
+        const uint64_t fresh[WORDS] = {0};
+        open_home(&home, "10/s algorithm=gcra, 20/s algorithm=gcra");
+        asked(&home, (struct ask){.now_ns = S, .cost = 1});
+        open_home(&next, texts[i]);
+        cell_carry(&home.cell.content, &next.cell.content, S, WEIR_KEEP);
+        assert_int_equal(memcmp(next.state, fresh, sizeof fresh) != 0, i == 0);
+    }
+}
+
 /* ---- without the clock ---- */
 
 static void only_what_is_known_is_decided_unread(void **unused)
@@ -126,8 +240,13 @@ static void only_what_is_known_is_decided_unread(void **unused)
     }
     open_home(&home, "10/s algorithm=timeline");
     asked(&home, (struct ask){.now_ns = 0, .cost = 1});
-    asked(&home, (struct ask){.now_ns = 10 * S, .cost = 1});
-    assert_true(cell_decide_unread(&home.cell, &ask, &decision));
+    asked(&home, (struct ask){.now_ns = 20 * S, .cost = 1});
+    /* So many in a row, and after a look at the clock as many again. */
+    for (int i = 0; i < 2; i++) {
+        int unread = 0;
+        while (cell_decide_unread(&home.cell, &ask, &decision)) unread++;
+        assert_int_equal(unread, 64);
+    }
     struct cell_content content;
     cell_close(&home.cell, &content);
     assert_false(cell_decide_unread(&home.cell, &ask, &decision));
@@ -153,6 +272,24 @@ static void behind_those_who_wait_for_no_slot(void **unused)
     assert_int_equal(count, 0);
 }
 
+/* A call that takes as many as it gets waits for one. */
+static void some_behind_those_who_wait(void **unused)
+{
+    (void)unused;
+    static const uint64_t each[WEIR_LIMITS_MAX] = {1, 1};
+    const struct ask asks[] = {
+        {.now_ns = S, .cost = 1}, {.now_ns = S, .cost = 3, .some = true}, {.now_ns = S, .cost = 3, .each = each}};
+    for (size_t i = 0; i < LENGTH(asks); i++) {
+        struct home home;
+        weir_decision decision;
+        open_home(&home, "3 concurrent lease=1min, 10/s burst=4 start=full");
+        for (int taken = 0; taken < 4; taken += 2)
+            asked(&home, (struct ask){.now_ns = S, .each = (uint64_t[WEIR_LIMITS_MAX]){0, 2}});
+        cell_refuse_behind(&home.cell, &asks[i], 1, &decision);
+        assert_retry(decision, 100 * MS);
+    }
+}
+
 /* Of two limits that hold slots only one has its id in the decision; what is used beyond the cost of the other one is
    held under an id of its own, and not under that of the first. */
 static void more_slots_of_an_unknown_id(void **unused)
@@ -170,6 +307,7 @@ static void more_slots_of_an_unknown_id(void **unused)
     decide_settle(rules, state, S, &decision, one, two, NULL);
     assert_int_equal(decide_hold((struct rules){both, 1}, state, S, decision.end, HOLD_RENEW), 1);
     assert_int_equal(decide_hold((struct rules){both, 1}, state + words, S, decision.end, HOLD_RENEW), 2);
+    assert_int_equal(decide_hold((struct rules){both, 1}, state, S, concurrent_last_id(state), HOLD_RENEW), 1);
 }
 
 /* Its id is the only thing by which a slot is given back. */
@@ -319,6 +457,30 @@ static void cycles_that_never_agree(void **unused)
     }
 }
 
+/* When both pass is tried 256 times: here the one passes half a period after the other, or a ns. */
+static void tries_to_agree(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t now_ns, apart_ns, wait_ns, retry_ns;
+    } rows[] = {
+        {103 * MS, 5 * MS, 4 * MS, 3 * MS + 256 * 5 * MS},
+        {103 * MS, 5 * MS, 5 * MS - 1, 2 * MS + 1 + 256 * 5 * MS},
+        {100 * MS - 1, 10 * MS - 1, 4 * MS, 6 * MS + 1},
+    };
+    const weir_plan plan = plan_of("1/10ms algorithm=cycle");
+    struct rule both[] = {plan_inside_const(&plan)->rule[0], plan_inside_const(&plan)->rule[0]};
+    const uint64_t two[] = {2, 2};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct question question = {rows[i].now_ns, rows[i].wait_ns, two, true};
+        uint64_t state[WORDS] = {0};
+        weir_decision decision;
+        both[1].anchor_ns = rows[i].apart_ns;
+        decide((struct rules){both, 2}, state, &question, NULL, &decision);
+        assert_retry(decision, rows[i].retry_ns);
+    }
+}
+
 /* Of permits that come at random a part is back as long as their gaps are not over. */
 static void gaps_that_have_drained(void **unused)
 {
@@ -343,6 +505,49 @@ static void gaps_that_have_drained(void **unused)
 }
 
 /* ---- beside leases ---- */
+
+/* So many fewer are there, also for the shortest way to ask. */
+static void permits_that_are_out(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        uint64_t out, remaining;
+    } rows[] = {
+        {"10/s algorithm=gcra burst=10 start=full, 20/s algorithm=gcra burst=20", 0, 8},
+        {"10/s algorithm=gcra burst=10 start=full, 20/s algorithm=gcra burst=20", 1, 7},
+        {"10/s algorithm=gcra burst=10 start=full, 20/s algorithm=gcra burst=20", 5, 3},
+        /* Not of these limits: they hand out none. */
+        {"10/s algorithm=gcra burst=10 start=full, 20/s algorithm=sliding-log", 5, 8},
+        {"10/s algorithm=hybrid burst=10 start=full", 0, 8},
+        {"10/s algorithm=hybrid burst=10 start=full", 1, 7},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct home home;
+        weir_decision decision;
+        for (int shortest = 0; shortest < 2; shortest++) {
+            open_home(&home, rows[i].text);
+            asked(&home, (struct ask){.now_ns = S, .cost = 1});
+            atom_store(&home.out, rows[i].out);
+            if (shortest) assert_true(cell_take(&home.cell, 100 * S, 2, &decision));
+            else decision = asked(&home, (struct ask){.now_ns = 100 * S, .cost = 2});
+            assert_int_equal(decision.remaining, rows[i].remaining);
+        }
+    }
+}
+
+/* What was used beyond the cost is not taken from permits that are out, which are spent as well. */
+static void used_more_beside_leases(void **unused)
+{
+    (void)unused;
+    const uint64_t two[WEIR_LIMITS_MAX] = {2, 2}, three[WEIR_LIMITS_MAX] = {3, 3};
+    struct home home;
+    open_home(&home, "10/s algorithm=gcra burst=10 start=full, 20/s algorithm=gcra burst=20");
+    const weir_decision decision = asked(&home, (struct ask){.now_ns = S, .cost = 2});
+    atom_store(&home.out, 4);
+    assert_true(cell_settle(&home.cell, 100 * S, &decision, two, three, NULL));
+    assert_int_equal(asked(&home, (struct ask){.now_ns = 100 * S, .peek = true}).remaining, 10 - 4 - 1);
+}
 
 /* What does not wait does not hold permits back at a start to come. */
 static void no_hold_at_a_start_without_one(void **unused)
@@ -446,8 +651,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules_move_each),
         cmocka_unit_test(again_of_another_cost_each),
+        cmocka_unit_test(while_the_state_is_elsewhere),
+        cmocka_unit_test(held_until_it_is_let_go),
+        cmocka_unit_test(limits_behind_the_last),
+        cmocka_unit_test(carried_where_all_are_alike),
         cmocka_unit_test(only_what_is_known_is_decided_unread),
         cmocka_unit_test(behind_those_who_wait_for_no_slot),
+        cmocka_unit_test(some_behind_those_who_wait),
         cmocka_unit_test(more_slots_of_an_unknown_id),
         cmocka_unit_test(a_slot_without_an_id_stays),
         cmocka_unit_test(slots_until_another_time),
@@ -457,7 +667,10 @@ int main(void)
         cmocka_unit_test(not_of_a_window_to_come),
         cmocka_unit_test(nothing_beside_a_log_that_is_too_full),
         cmocka_unit_test(cycles_that_never_agree),
+        cmocka_unit_test(tries_to_agree),
         cmocka_unit_test(gaps_that_have_drained),
+        cmocka_unit_test(permits_that_are_out),
+        cmocka_unit_test(used_more_beside_leases),
         cmocka_unit_test(no_hold_at_a_start_without_one),
         cmocka_unit_test(who_borrows_asks_those_behind),
         cmocka_unit_test(calls_of_any_size_are_taken_out),

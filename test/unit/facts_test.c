@@ -467,6 +467,59 @@ static void test_made_up(void **state)
     assert_true(facts_most_in(&limit, 1) == UINT64_MAX);
 }
 
+/* By chance any number passes in no time, but not at once. */
+static void test_at_once_by_chance(void **state)
+{
+    (void)state;
+    weir_plan plan;
+    assert_int_equal(weir_plan_parse(&plan, "10/s burst=5 arrivals=poisson seed=7", WEIR_PACE, NULL), 0);
+    assert_int_equal(facts_at_once(plan_inside(&plan)->limit, plan_inside(&plan)->rule), 5);
+}
+
+/* Up to the last that can be counted; and a rule that is made up may pass none. */
+static void test_largest_call(void **state)
+{
+    (void)state;
+    struct subject subject;
+    open_subject(&subject, "10/s algorithm=cycle debt=4611686018427387892"); /* 2^62 - 12 */
+    assert_int_equal(facts_of(subject.limit, subject.rule).largest, (UINT64_C(1) << 62) - 2);
+    open_subject(&subject, "10/s");
+    struct rule rule = *subject.rule;
+    rule.burst = 0;
+    assert_int_equal(facts_of(subject.limit, &rule).largest, 0);
+}
+
+/* Fewer than ratio * (burst + permits * time / period), where that is a whole number as well. */
+static void test_most_in_by_a_ratio(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t permits, period_ns, burst;
+        struct decimal ratio;
+        uint64_t window_ns, most;
+    } rows[] = {
+        {1, 10, 1, {15, 1}, 10, 2},   /* 1.5 + 1.5 = 3 */
+        {1, 10, 1, {15, 1}, 12, 3},   /* 1.5 + 1.8 */
+        {1, 10, 1, {15, 1}, 9, 2},    /* 1.5 + 1.35 */
+        {2, 7, 1, {15, 1}, 70, 31},   /* 1.5 + 30 */
+        {2, 7, 1, {11, 1}, 22, 8},    /* 1.1 + 6.9142..., a 70th above 8 */
+        {10, 7, 1, {11, 1}, 70, 111}, /* 1.1 + 110 */
+        {1, 10, 0, {1, 0}, 1, 1},     /* one always */
+        {UINT64_MAX, 7, 1, {3, 0}, 7, UINT64_MAX},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const struct limit limit = {.count = {rows[i].permits, 0},
+                                    .period_ns = rows[i].period_ns,
+                                    .burst_kind = AMOUNT_COUNT,
+                                    .burst = rows[i].burst};
+        const uint64_t said = facts_linear_most_in(&limit, rows[i].ratio, rows[i].window_ns);
+        if (said != rows[i].most) fail_msg("row %zu: %" PRIu64, i, said);
+    }
+    /* ... also of a burst that lasts less than a permit. */
+    const struct limit limit = {.count = {1, 0}, .period_ns = 10, .burst_kind = AMOUNT_TIME, .burst = 5};
+    assert_int_equal(facts_linear_most_in(&limit, (struct decimal){1, 0}, 1), 1);
+}
+
 /* A rest of 146 years does not fill this one, a longer one does: with as much as may pass at once, and no more. */
 static void test_a_rest_of_centuries(void **state)
 {
@@ -502,7 +555,9 @@ static void test_catchup_of_many_digits(void **state)
     } rows[] = {{"10/s algorithm=hybrid burst=2 catchup=1.123456789012", 13, 13},
                 {"10/s algorithm=hybrid burst=2 catchup=1.000000000000000001", 12, 12},
                 {"1000000000001/h algorithm=hybrid burst=1 catchup=1.123456789012345678", 312071330, 312071400},
-                {"12345678901/s algorithm=hybrid burst=1 catchup=1.000000000000000001", 12345678901, 12345678914}};
+                {"12345678901/s algorithm=hybrid burst=1 catchup=1.000000000000000001", 12345678901, 12345678914},
+                /* as with 1.2, however often it is cut */
+                {"999999999989/s algorithm=hybrid burst=1 catchup=1.199999999999999999", 1199999999987, 1199999999987}};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct subject subject;
         open_subject(&subject, rows[i].text);
@@ -529,6 +584,9 @@ int main(void)
         cmocka_unit_test(test_too_many_for_a_profile),
         cmocka_unit_test(test_mean),
         cmocka_unit_test(test_made_up),
+        cmocka_unit_test(test_at_once_by_chance),
+        cmocka_unit_test(test_largest_call),
+        cmocka_unit_test(test_most_in_by_a_ratio),
         cmocka_unit_test(test_a_rest_of_centuries),
         cmocka_unit_test(test_a_multiplier_of_64_ones),
     };

@@ -18,6 +18,7 @@
 
 #include <weir/weir.h>
 
+#include "core/clock.h"
 #include "core/num.h"
 #include "core/profile.h"
 #include "plan/plan.h"
@@ -227,8 +228,11 @@ static void begins_with_the_first_call(void **unused)
     (void)unused;
     weir_limiter *limiter = open_limiter("..10/s for 1s then 10/s", WEIR_CLOCK_MANUAL);
     weir_manual_set(limiter, (weir_instant){3 * S});
-    assert_int_equal(weir_peek(limiter, 1).verdict, WEIR_ALLOW);
-    assert_int_equal(weir_peek_limit(limiter, 0, 1).verdict, WEIR_ALLOW);
+    const weir_decision peeked = weir_peek(limiter, 1), of_limit = weir_peek_limit(limiter, 0, 1);
+    assert_int_equal(peeked.verdict, WEIR_ALLOW);
+    assert_int_equal(of_limit.verdict, WEIR_ALLOW);
+    assert_int_equal(of_limit.due.ns, peeked.due.ns); /* of a clock that begins now, as if this were it */
+    assert_int_equal(weir_peek_limit(limiter, 1, 1).verdict, WEIR_NEVER);
     assert_int_equal(start_at(limiter, 7 * S), 7 * S);
     assert_int_equal(start_at(limiter, 7 * S), 7 * S + 447213596); /* 5 t^2 = 1 */
     weir_close(limiter);
@@ -320,11 +324,11 @@ static enum profile_problem problem_of(const weir_plan *plan, struct profile *pr
 static void what_cannot_be_counted(void **unused)
 {
     (void)unused;
-    const uint64_t far = UINT64_C(1) << 62, odd = far - 57;
+    const uint64_t far = UINT64_C(1) << 62, odd = far - 57, ramp = UINT64_C(1) << 20, ramps_ns = 1125350553354519;
     static const struct profile nothing;
     const struct {
         const char *why;
-        struct phase phase[2];
+        struct phase phase[3]; /* two, and one behind the last */
         enum profile_problem problem;
         size_t at;
     } rows[] = {
@@ -334,6 +338,14 @@ static void what_cannot_be_counted(void **unused)
         {"permits of a long ramp", {{1000, 1, far / 8, 0, 1}, {1, 1, S, 0, 0}}, PROFILE_TOO_MANY, 0},
         {"permits of both", {{1000, 1, 60 * S, 0, 0}, {1000, 1, 60 * S, 0, 0}}, PROFILE_TOO_MANY, 1},
         {"all fits", {{1000, 1, 60 * S, 0, 0}, {1000, 1, S, 0, 0}}, PROFILE_FINE, 2},
+        {"a phase behind", {{1, S, S, 0, 0}, {1, S, S, 0, 0}, {7, S, S, 19, 0}}, PROFILE_FINE, 2},
+        {"the longest", {{1, S, far - 1, 0, 0}, {1, S, 1, 0, 0}}, PROFILE_FINE, 2},
+        {"too long together", {{1, S, far - 1, 0, 0}, {1, S, 2, 0, 0}}, PROFILE_TOO_LONG, 1},
+        {"the highest rate", {{far, odd, 1, 0, 0}, {1, odd, 1, 0, 0}}, PROFILE_FINE, 2},
+        {"a higher rate", {{far + 1, odd, 1, 0, 0}, {1, odd, 1, 0, 0}}, PROFILE_TOO_MANY, 0},
+        /* 1025 times the square of its length is below 2^110 by less than a ns of it */
+        {"the longest ramp", {{1025, ramp, ramps_ns, 0, 1}, {1025, ramp, 1, 0, 0}}, PROFILE_FINE, 2},
+        {"a longer ramp", {{1025, ramp, ramps_ns + 1, 0, 1}, {1025, ramp, 1, 0, 0}}, PROFILE_TOO_MANY, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         weir_plan plan;
@@ -344,6 +356,64 @@ static void what_cannot_be_counted(void **unused)
         const enum profile_problem problem = problem_of(&plan, &profile, &at);
         if (problem != rows[i].problem || at != rows[i].at) fail_msg("%s: %d at %zu", rows[i].why, (int)problem, at);
     }
+}
+
+/* Up to 2^48 permits, and for 2^62 ns. */
+static void as_far_as_can_be_counted(void **unused)
+{
+    (void)unused;
+    const uint64_t far = UINT64_C(1) << 62, full = UINT64_C(1) << 48;
+    weir_plan plan;
+    struct profile profile;
+    size_t at;
+    parse("1/s for 1s then 1000000000/s", &plan);
+    plan_make_profile(plan_inside(&plan), &profile);
+    assert_int_equal(profile_position(&profile, S + full - 2), (full - 1) << PROFILE_SCALE);
+    assert_true(profile_position(&profile, S + full - 1) == UINT64_MAX);
+    const struct phase phases[] = {{1, 1, 10, 0, 0}, {1, far, UINT64_MAX, 0, 0}};
+    memcpy(limit_phases(plan_inside(&plan)->limit), phases, sizeof phases);
+    assert_int_equal(problem_of(&plan, &profile, &at), PROFILE_FINE);
+    assert_int_equal(profile_reach(&profile, 21 << (PROFILE_SCALE - 1)), 10 + far / 2);
+    assert_true(profile_reach(&profile, 11 << PROFILE_SCALE) == UINT64_MAX); /* 10 ns too late */
+}
+
+/* A pause has no period of its own. */
+static void one_period_for_all(void **unused)
+{
+    (void)unused;
+    weir_plan plan;
+    struct profile profile;
+    parse("1/7ns for 1s then pause 1s then 1/21ns", &plan);
+    plan_make_profile(plan_inside(&plan), &profile);
+    assert_int_equal(profile.period_ns, 21);
+    assert_int_equal(profile.phase[0].from, 3);
+    assert_int_equal(profile.phase[1].from, 0);
+    assert_int_equal(profile.phase[2].from, 1);
+}
+
+/* What was due before it began was due by its highest rate, rounded to the later ns. */
+static void the_clock_before_it_began(void **unused)
+{
+    (void)unused;
+    static const struct {
+        uint64_t before, ns;
+    } rows[] = {
+        {0, 0},
+        {1, 50 /* of 50.9 */},
+        {1 << PROFILE_SCALE, 3333333},
+        {2 << PROFILE_SCALE, 6666666},
+        {UINT64_C(3001) << PROFILE_SCALE, 10 * S} /* and not before the clock's */,
+    };
+    weir_plan plan;
+    struct profile profile;
+    parse("10/s for 1s then ..300/s for 1s then 1/s algorithm=gcra burst=2", &plan);
+    plan_make_profile(plan_inside(&plan), &profile);
+    struct rule rule = plan_inside(&plan)->rule[0];
+    profile_pace(&profile, &rule);
+    rule.anchor_ns = 10 * S;
+    rule.anchor_tick = UINT64_C(1) << 40;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(profile_ns_ceil_signed(&rule, rule.anchor_tick - rows[i].before), 10 * S - rows[i].ns);
 }
 
 static void phases_in_numbers(void **unused)
@@ -358,6 +428,9 @@ static void phases_in_numbers(void **unused)
     const double rates[] = {10, 10, 10, 15, 0, 5, 5};
     for (uint64_t i = 0; i < 7; i++) assert_true(fabs(profile_rate(&profile, i * S) - rates[i]) < 1e-9);
     assert_true(fabs(profile_rate(&profile, UINT64_MAX - 1) - 5) < 1e-9);
+    parse("1000000000/s for 10ns then 1/s", &plan);
+    plan_make_profile(plan_inside(&plan), &profile);
+    assert_int_equal(profile_starts(&profile, 1), 10); /* one in the last ns, too */
     parse("10/s for 2s then ..20/s for 2s", &plan);
     plan_make_profile(plan_inside(&plan), &profile);
     assert_int_equal(profile_starts(&profile, 2), 50);
@@ -444,6 +517,9 @@ int main(void)
         cmocka_unit_test(leases_take_each),
         cmocka_unit_test(what_is_reported),
         cmocka_unit_test(what_cannot_be_counted),
+        cmocka_unit_test(as_far_as_can_be_counted),
+        cmocka_unit_test(one_period_for_all),
+        cmocka_unit_test(the_clock_before_it_began),
         cmocka_unit_test(phases_in_numbers),
         cmocka_unit_test(both_arithmetics),
     };

@@ -140,6 +140,72 @@ static void test_made_and_read(void **state)
     assert_int_equal(atom_load(region_newest(&page)), 1);
 }
 
+/* Files outlive the program that made them: these words stay as they are.  The checks are from another program. */
+static void test_words_of_a_file(void **state)
+{
+    (void)state;
+    static const uint8_t magic[8] = {'w', 'e', 'i', 'r', '\r', '\n', 0x1a, 0x89};
+    const struct {
+        unsigned at;
+        uint64_t word;
+    } rows[] = {
+        {1, UINT64_C(0x0102030400000001) | sizeof(void *) << 16},
+        {2, UINT64_C(1) << 32 | 2},
+        {3, UINT64_C(1) << 32 | 16},
+        {4, 11},
+        {5, 12},
+        {6, UINT64_C(0x27dacd77db41abfb)},
+        {8, 1},
+        {16, 4096},
+        {17, 1 << 20},
+        {18, UINT64_C(0x43b76ba5210ec1d2)},
+        {192, 1},
+        {196, 100 * S},
+        {197, UNIX},
+        {198, UINT64_C(0x167b3b5e1dd34ded)},
+        {256, 1},
+        {264, 200 * S},
+        {265, UNIX + 100 * S},
+        {266, UINT64_C(0xae74ddad4cdad76a)},
+    };
+    const struct region_times times = times_at(0, 100 * S, UNIX);
+    union page page = {{0}};
+    region_make(&page, &shape, AREA, &times);
+    keep(&page, 0, 200 * S, UNIX + 100 * S);
+    assert_memory_equal(page.bytes, magic, sizeof magic);
+    size_t row = 0;
+    for (unsigned i = 1; i < PAGE_WORDS; i++) {
+        const bool written = row < sizeof rows / sizeof *rows && rows[row].at == i;
+        if (page.words[i] != (written ? rows[row].word : 0)) fail_msg("word %u", i);
+        row += written;
+    }
+    /* What grows beside has another version, and another check. */
+    struct region_shape beside = shape;
+    beside.beside = true;
+    page = (union page){{0}};
+    region_make(&page, &beside, AREA, &times);
+    assert_int_equal(page.words[1], UINT64_C(0x0102030400000004) | sizeof(void *) << 16);
+    assert_int_equal(page.words[6], UINT64_C(0x9806b35f0e59dec2));
+    /* Those who wait, and those who hold. */
+    assert_ptr_equal(region_wait_word(&page, 0), &page.words[344]);
+    assert_ptr_equal(region_wait_word(&page, 64 + 63), &page.words[407]);
+    assert_ptr_equal(region_marks(&page), &page.words[408]);
+    assert_ptr_equal(region_rested(&page), &page.words[336]);
+}
+
+static void test_records(void **state)
+{
+    (void)state;
+    const uint64_t three[] = {1, 2, 3};
+    uint64_t read[] = {7, 7, 7, 7};
+    union page page = {{0}};
+    region_write_record(region_word(&page, 0), three, 3, 5);
+    assert_true(region_read_record(word_in(&page, 0), read, 3, 5));
+    assert_memory_equal(read, three, sizeof three);
+    assert_int_equal(read[3], 7);
+    assert_false(region_read_record(word_in(&page, 0), read, 3, 6));
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -215,6 +281,14 @@ static void test_short_files(void **state)
         test_free(words);
     }
     assert_int_equal(region_read(NULL, 0, &view), REGION_EMPTY);
+    /* Its last bytes are no word, but are looked at; one that is being made may be as short as the first page. */
+    page = (union page){{0}};
+    page.bytes[12] = 1;
+    assert_int_equal(region_read(&page, 13, &view), REGION_FOREIGN);
+    assert_int_equal(region_read(&page, 12, &view), REGION_EMPTY);
+    memcpy(&page, making, sizeof making);
+    assert_int_equal(region_read(&page, REGION_PAGE, &view), REGION_EMPTY);
+    assert_int_equal(region_end(&(struct region_view){.areas = 0}), REGION_PAGE);
 }
 
 static void test_foreign(void **state)
@@ -253,6 +327,15 @@ static void test_other_versions(void **state)
     assert_int_equal(read_of(&page), REGION_SOUND);
     page.words[WORD_FORMAT]--;
     assert_int_equal(read_of(&page), REGION_VERSION);
+    /* That comes first: what another version wrote beside it is not judged. */
+    static const uint64_t others[] = {UINT64_C(0x0102030400080000), UINT64_C(0x0102030400080005),
+                                      UINT64_C(0x0403020100080001), UINT64_C(0x01020304000c0001)};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        make(&page);
+        page.words[WORD_FORMAT] = others[i];
+        page.words[WORD_ONCE]++;
+        assert_int_equal(read_of(&page), REGION_VERSION);
+    }
     /* All numbers the other way round, as a machine of the other byte order writes them. */
     make(&page);
     for (unsigned word = 1; word < PAGE_WORDS; word++) page.words[word] = __builtin_bswap64(page.words[word]);
@@ -539,6 +622,47 @@ static void test_unknown_boots(void **state)
     }
 }
 
+/* Boots differ in either half of their ids, also where the other half is 0. */
+static void test_half_an_id(void **state)
+{
+    (void)state;
+    for (unsigned byte = 3; byte <= 12; byte += 9) {
+        union page page = {{0}};
+        struct region_times times = times_at(0, 100 * S, UNIX);
+        times.boot[byte] = 1;
+        region_make(&page, &shape, AREA, &times);
+        times.boot[byte] = 2;
+        times.monotonic_ns = 300 * S;
+        times.unix_ns = UNIX + 50 * S;
+        assert_int_equal(region_time_offset(&page, &times) + times.monotonic_ns, 150 * S);
+    }
+}
+
+static void test_without_a_boot(void **state)
+{
+    (void)state;
+    union page page;
+    make(&page);
+    keep(&page, 1, 200 * S, UNIX); /* of a boot with the same serial as the next one */
+    page.words[WORD_BOOTS + BOOT_STRIDE] = 0;
+    assert_int_equal(region_ns(&page, 2, 5 * S, UNIX), S);
+    assert_int_equal(page.words[WORD_BOOTS + BOOT_STRIDE], 1);
+}
+
+static void test_epoch(void **state)
+{
+    (void)state;
+    union page page;
+    make(&page);
+    assert_int_equal(region_epoch_ns(&page), UNIX - 100 * S);
+    assert_int_equal(region_ns(&page, 2, 2 * S, UNIX + 50 * S), 150 * S);
+    assert_int_equal(region_epoch_ns(&page), UNIX - 100 * S);
+    const struct region_times times = times_at(1, 100 * S, 99 * S); /* a clock on the wall that was not set */
+    page = (union page){{0}};
+    region_make(&page, &shape, AREA, &times);
+    assert_int_equal(region_epoch_ns(&page), 0);
+}
+
 /* No time in a page that fits its check leads out of the range of times. */
 static void test_absurd_times(void **state)
 {
@@ -696,6 +820,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_made_and_read),
+        cmocka_unit_test(test_words_of_a_file),
+        cmocka_unit_test(test_records),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_short_files),
@@ -714,6 +840,9 @@ int main(void)
         cmocka_unit_test(test_kept_belongs_to_its_boot),
         cmocka_unit_test(test_latest_kept_counts),
         cmocka_unit_test(test_unknown_boots),
+        cmocka_unit_test(test_half_an_id),
+        cmocka_unit_test(test_without_a_boot),
+        cmocka_unit_test(test_epoch),
         cmocka_unit_test(test_absurd_times),
         cmocka_unit_test(test_death_while_making),
         cmocka_unit_test(test_death_while_adding),

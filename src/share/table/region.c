@@ -431,11 +431,11 @@ void region_make(void *memory, const struct region_shape *shape, uint64_t area_b
 
 static bool only_zeros(const void *memory, uint64_t size)
 {
-    const uint64_t first = least(size, REGION_PAGE);
-    const uint8_t *tail = (const uint8_t *)memory + first / WORD_BYTES * WORD_BYTES;
+    const uint64_t first = least(size, REGION_PAGE), words = first / WORD_BYTES;
+    const uint8_t *bytes = memory;
     uint64_t any = 0;
-    for (unsigned i = 0; i < first / WORD_BYTES; i++) any |= atom_load(word_in(memory, i));
-    for (unsigned i = 0; i < first % WORD_BYTES; i++) any |= tail[i];
+    for (unsigned i = 0; i < words; i++) any |= atom_load(word_in(memory, i));
+    for (uint64_t i = words * WORD_BYTES; i < first; i++) any |= bytes[i];
     return any == 0;
 }
 
@@ -450,12 +450,11 @@ static enum region_answer read_magic(const void *memory, uint64_t size)
 
 enum region_answer region_read(const void *memory, uint64_t size, struct region_view *view)
 {
-    struct region_view copy = {0};
+    struct region_view copy = {.shape = {.kind = REGION_SLOTS}};
     struct boot boot;
     const enum region_answer magic = read_magic(memory, size);
     if (magic != REGION_SOUND) return magic;
     const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), version = format & UINT16_MAX;
-    copy.shape.kind = REGION_SLOTS;
     if ((format ^ format_of(&copy.shape)) > UINT16_MAX || version == 0 || version > VERSIONS) return REGION_VERSION;
     copy.shape.beside = version == VERSION_BESIDE;
     if (!read_shape(memory, &copy.shape)) return REGION_DAMAGED;
