@@ -103,14 +103,14 @@ static uint64_t permits_after(const struct rule *rule, const struct asked *asked
 {
     const struct algorithm *algorithm = asked->algorithm;
     const uint64_t permits = permits_floor(rule, before.room);
-    const bool arrives = algorithm_arrives(rule, algorithm);
+    const bool scheduled = algorithm->lateness != NULL;
     *due = algorithm_due(rule, algorithm, before.end + asked->cost, asked->cost);
     if (permits == UINT64_MAX) return permits; /* of no rate */
-    if (!algorithm->pays_after && !arrives) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
+    if (!algorithm->pays_after && !scheduled) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
     uint64_t copy[STATE_WORDS_MAX];
     memcpy(copy, state, algorithm->words * sizeof *copy);
     const struct taken after = algorithm->commit(rule, copy, (struct offer){asked->now, asked->now}, asked->cost);
-    if (arrives) *due = algorithm_due_in(rule, algorithm, copy, after.end, asked->cost);
+    if (scheduled) *due = algorithm_due_in(rule, algorithm, copy, after.end, asked->cost);
     return permits_floor(rule, after.room);
 }
 

@@ -98,7 +98,7 @@ void model_print(const struct model_result *result, FILE *file);
 /* The following are for programs that go through scenes.  Where a scene is larger than WEIR_SIZE wants (size.h), it is
    left half-way, and a line says so. */
 
-/* So many steps may a scene have; 0: any number. */
+/* So many steps may a scene have; 0: any number, as in WEIR_SIZE=prove when WEIR_MODEL_SCENE asks for it alone. */
 uint64_t model_steps_max(void);
 
 /* Did WEIR_MODEL_SCENE ask for another one? */

@@ -133,7 +133,9 @@ static void open_subject(struct prop *prop, struct subject *subject, bool leased
                subject->text);
     set_now(subject, UINT64_C(1) << BEGIN_BITS);
     subject->since_ns = subject->now_ns;
+    const uint64_t peeked_ns = weir_peek(subject->limiter, 1).due.ns;
     const weir_decision first = weir_take(subject->limiter, 1);
+    prop_check(prop, peeked_ns == first.due.ns, "a peek says that the first is due at %" PRIu64 " ns", peeked_ns);
     prop_check(prop, weir_allowed(first) && first.due.ns == subject->now_ns, "the first is due at once");
     subject->given = 1;
 }
@@ -156,14 +158,22 @@ static void change_rate(struct subject *subject, bool pauses)
     subject->since_ns = subject->now_ns;
 }
 
+static weir_decision take_as_peeked(struct subject *subject, uint64_t cost)
+{
+    const weir_decision peeked = weir_peek(subject->limiter, cost), taken = weir_take(subject->limiter, cost);
+    const bool same = peeked.verdict == taken.verdict && peeked.due.ns == taken.due.ns;
+    prop_check(subject->prop, same, "peeked: due at %" PRIu64 " ns; taken: at %" PRIu64, peeked.due.ns, taken.due.ns);
+    return taken;
+}
+
 static weir_decision take(struct subject *subject)
 {
     const uint64_t cost = 1 + prop_pick(subject->prop, BATCH_MAX);
     switch (prop_pick(subject->prop, 4)) {
     case 0:
-        return weir_take(subject->limiter, 1);
+        return take_as_peeked(subject, 1);
     case 1:
-        return weir_take(subject->limiter, cost);
+        return take_as_peeked(subject, cost);
     case 2:
         return weir_take_some(subject->limiter, cost);
     default:
