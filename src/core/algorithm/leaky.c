@@ -258,7 +258,7 @@ static uint64_t leaky_most_in(const struct limit *limit, uint64_t window_ns)
     if (leaky_compile(&said, &rule).message != NULL) return UINT64_MAX;
     const uint64_t ms = multiply_divide_ceil(subtract_to_zero(window_ns, 1), 1, MILLISECOND_NS);
     const uint64_t full = thousandths(limit->burst), at_once = least(full, leaky_calm(&rule));
-    if (leaks_empty(&rule)) return multiply_saturating(limit->burst, 1 + ms / ms_to_leak(&rule, full));
+    if (leaks_empty(&rule)) return multiply_saturating(limit->burst, 1 + ms / most(ms_to_leak(&rule, full), 1));
     const uint64_t leaked = at_once < full ? leak_ceil(&rule, ms + 1) - 1 : leak(&rule, ms);
     return add_saturating(at_once, leaked) / THOUSAND;
 }
