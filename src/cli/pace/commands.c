@@ -181,7 +181,9 @@ static void note_start(struct pace *pace, const struct job *job, const weir_deci
 static void fail_start(struct pace *pace, const struct job *job, uint64_t due_ns, uint64_t now_ns, int failed)
 {
     const int why = failed == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    outcomes_hold(&pace->outcomes);
     outcomes_end(&pace->outcomes, why);
+    outcomes_release(&pace->outcomes);
     starts_write(&pace->latency.starts, due_ns, now_ns, 0, why);
     trouble("%s: %s", pace->command[0], strerror(failed));
     command_failed(pace, job, "could not be run:", why);
@@ -207,8 +209,10 @@ static void run(struct worker *worker, const struct job *job, const weir_decisio
     const uint64_t end_ns = weir_now().ns;
     starts_write(&pace->latency.starts, due_ns, now_ns, ended ? end_ns : 0, ended ? status : -1);
     if (!ended) return;
+    outcomes_hold(&pace->outcomes); /* an interval has all of an end, or nothing */
     weir_done_at(pace->limiter, (weir_instant){due_ns}, (weir_instant){now_ns}, (weir_instant){end_ns});
     outcomes_end(&pace->outcomes, status);
+    outcomes_release(&pace->outcomes);
     if (status != 0) command_failed(pace, job, "exited", status);
 }
 

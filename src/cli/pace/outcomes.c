@@ -30,22 +30,28 @@ void outcomes_begin(struct outcomes *outcomes)
     host_unlock(&outcomes->mutex);
 }
 
-void outcomes_end(struct outcomes *outcomes, int status)
+void outcomes_hold(struct outcomes *outcomes)
 {
     host_lock(&outcomes->mutex);
-    outcomes->busy--;
-    if (status != 0) outcomes->failed++;
-    if (status != 0) outcomes->with[status & (OUTCOMES_STATUSES - 1)]++;
+}
+
+void outcomes_release(struct outcomes *outcomes)
+{
     host_unlock(&outcomes->mutex);
 }
 
-void outcomes_read(struct outcomes *outcomes, struct outcomes *copy)
+void outcomes_end(struct outcomes *outcomes, int status)
 {
-    host_lock(&outcomes->mutex);
+    outcomes->busy--;
+    if (status != 0) outcomes->failed++;
+    if (status != 0) outcomes->with[status & (OUTCOMES_STATUSES - 1)]++;
+}
+
+void outcomes_read(const struct outcomes *outcomes, struct outcomes *copy)
+{
     memcpy(copy->with, outcomes->with, sizeof copy->with);
     copy->busy = outcomes->busy;
     copy->failed = outcomes->failed;
-    host_unlock(&outcomes->mutex);
 }
 
 uint64_t outcomes_busy(struct outcomes *outcomes, uint64_t *jobs)

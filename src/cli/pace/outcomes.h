@@ -27,13 +27,17 @@ void outcomes_grow(struct outcomes *outcomes, uint64_t jobs);
 /* One is started. */
 void outcomes_begin(struct outcomes *outcomes);
 
-/* One that ended by itself, or could not be run. */
+/* Between the two nothing else ends: what is said of an end elsewhere, and what is read there, is of the same moment. */
+void outcomes_hold(struct outcomes *outcomes);
+void outcomes_release(struct outcomes *outcomes);
+
+/* One that ended by itself, or could not be run.  Held. */
 void outcomes_end(struct outcomes *outcomes, int status);
 
 /* How many run now, and how many may. */
 uint64_t outcomes_busy(struct outcomes *outcomes, uint64_t *jobs);
 
-/* A copy of all counts, of one moment. */
-void outcomes_read(struct outcomes *outcomes, struct outcomes *copy);
+/* A copy of all counts.  Held. */
+void outcomes_read(const struct outcomes *outcomes, struct outcomes *copy);
 
 #endif

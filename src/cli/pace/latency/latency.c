@@ -89,13 +89,20 @@ bool latency_open(struct pace *pace)
 
 /* ---- an interval ---- */
 
+static bool read_ends(struct pace *pace, struct reading *now)
+{
+    bool read = true;
+    outcomes_hold(&pace->outcomes);
+    outcomes_read(&pace->outcomes, &now->outcomes);
+    for (int i = 0; read && i < MEASURES; i++) read = hdr_read(&now->hdr[i], pace->limiter, (weir_measure)i);
+    outcomes_release(&pace->outcomes);
+    return read;
+}
+
 static bool read_all(struct pace *pace, struct reading *now)
 {
     record_read(&pace->record, &now->view, &now->late);
-    outcomes_read(&pace->outcomes, &now->outcomes);
-    for (int i = 0; i < MEASURES; i++) {
-        if (pace->command != NULL && !hdr_read(&now->hdr[i], pace->limiter, (weir_measure)i)) return false;
-    }
+    if (pace->command != NULL && !read_ends(pace, now)) return false;
     now->now_ns = weir_now().ns;
     return true;
 }
