@@ -34,6 +34,8 @@ struct key {
     struct gauge gauge[GAUGES][PARTS];
     struct recent recent;
     uint64_t passed, answered; /* permits */
+    double forgotten;          /* permits in leases that the engine does not know any more, spent until ... */
+    uint64_t forgotten_until;
 };
 
 struct bound {
@@ -216,18 +218,21 @@ static double least_of(double one, double other)
     return one < other ? one : other;
 }
 
-static void on_later(uint64_t place, uint64_t cost)
+/* What is in leases that the engine does not know any more is spent later, beside all that it gives away. */
+static void forget_leases(unsigned number, unsigned key, uint64_t granted_within)
 {
-    const unsigned number = (unsigned)(place / KEYS), key = (unsigned)(place % KEYS);
-    for (unsigned part = 0; part < limits[number].parts; part++) drop_of_engine(number, key, part, (double)cost);
+    struct key *of = &limits[number].key[key];
+    if (world_now() >= of->forgotten_until) of->forgotten = 0;
+    of->forgotten += given_since(&of->recent, granted_within, true);
+    of->forgotten_until = world_now() + 2 * fleet.lease_ns;
 }
 
-/* What is in leases that the engine does not know any more is spent later: windows that begin until then have it, too.
-   The row of the bounds speaks of windows that touch the fault. */
-static void drop_leases_later(unsigned number, unsigned key, uint64_t granted_within)
+static uint64_t take_forgotten(struct key *of, uint64_t cost)
 {
-    const double leased = given_since(&limits[number].key[key].recent, granted_within, true);
-    if (leased > 0) world_at(world_now() + 2 * fleet.lease_ns, on_later, number * KEYS + key, (uint64_t)leased);
+    if (world_now() >= of->forgotten_until) of->forgotten = 0;
+    const uint64_t taken = (uint64_t)least_of(of->forgotten, (double)cost);
+    of->forgotten -= (double)taken;
+    return taken;
 }
 
 static void each_of_engine(void (*act)(unsigned number, unsigned key, uint64_t ns), uint64_t ns)
@@ -242,7 +247,7 @@ static void lose(unsigned number, unsigned key, uint64_t lost_ns)
     const double lost = given_since(&limit->key[key].recent, lost_ns, false);
     for (unsigned part = 0; part < limit->parts; part++)
         drop_of_engine(number, key, part, least_of(lost, limit->most[part].burst));
-    drop_leases_later(number, key, lost_ns < fleet.lease_ns ? lost_ns : fleet.lease_ns);
+    forget_leases(number, key, lost_ns < fleet.lease_ns ? lost_ns : fleet.lease_ns);
 }
 
 void judge_lost(uint64_t lost_ns)
@@ -255,7 +260,7 @@ static void empty(unsigned number, unsigned key, uint64_t ns)
     struct limit_state *limit = &limits[number];
     (void)ns;
     for (unsigned part = 0; part < limit->parts; part++) drop_of_engine(number, key, part, limit->most[part].burst);
-    drop_leases_later(number, key, fleet.lease_ns);
+    forget_leases(number, key, fleet.lease_ns);
 }
 
 static void forget_share(unsigned number, unsigned key, uint64_t ns)
@@ -297,7 +302,7 @@ static void step(unsigned number, unsigned key, uint64_t ns)
     struct limit_state *limit = &limits[number];
     for (unsigned part = 0; part < limit->parts; part++)
         drop_of_engine(number, key, part, least_of(limit->most[part].burst, limit->most[part].rate * (double)ns));
-    drop_leases_later(number, key, 2 * fleet.lease_ns);
+    forget_leases(number, key, 2 * fleet.lease_ns);
 }
 
 void judge_step(uint64_t ns)
@@ -399,6 +404,7 @@ static void pass(enum judge_from from, unsigned limit, unsigned key, uint64_t co
         add(limit, key, GAUGE_HERE, cost);
         return;
     }
+    if (from == JUDGE_LEASE) cost -= take_forgotten(&limits[limit].key[key], cost);
     add(limit, key, from == JUDGE_AWAY ? GAUGE_SHARES : GAUGE_ENGINE, cost);
     /* What a node lets pass that alone has no engine is beside what the engine lets pass. */
     const bool alone = from == JUDGE_AWAY && world_now() < executed_at + 50 * MS;
