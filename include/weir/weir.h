@@ -42,8 +42,8 @@ extern "C" {
 #define WEIR_API __attribute__((visibility("default")))
 #endif
 
-#define WEIR_VERSION "0.1.0"
-#define WEIR_VERSION_NUMBER 1000         /* for #if: major * 1000000 + minor * 1000 + patch */
+#define WEIR_VERSION "1.0.0"
+#define WEIR_VERSION_NUMBER 1000000      /* for #if: major * 1000000 + minor * 1000 + patch */
 WEIR_API const char *weir_version(void); /* of the library in use; WEIR_VERSION is the header's */
 #define WEIR_FOREVER UINT64_MAX          /* no bound */
 #define WEIR_LIMITS_MAX 8                /* limits in one plan */

@@ -57,7 +57,7 @@ static bool is_weak(void)
 
 uint64_t model_steps_max(void)
 {
-    const uint64_t test = SANITIZED ? 150000 : 1500000, all = getenv("WEIR_MODEL_SCENE") != NULL ? 0 : 100 * test;
+    const uint64_t test = SANITIZED ? 150000 : 1500000, all = getenv("WEIR_MODEL_SCENE") != NULL ? 0 : 30 * test;
     return size_pick(100000, test, is_weak() ? 4 * test : SANITIZED ? 10 * test : all);
 }
 

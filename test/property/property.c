@@ -262,7 +262,7 @@ int prop_main(int argc, char **argv, const char *name, prop_function *property, 
     } else if (argc >= 3 && strcmp(argv[1], "file") == 0) {
         for (int i = 2; i < argc; i++) passed &= run_file(&prop, argv[i]);
     } else {
-        runs = argc > 1 ? strtoull(argv[1], NULL, 10) : size_pick(1 + (runs - 1) / 10, runs, 5 * runs);
+        runs = argc > 1 ? strtoull(argv[1], NULL, 10) : size_pick(1 + (runs - 1) / 10, runs, 3 * runs);
         const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : size_seed(name, 1);
         passed = run_corpus(&prop, name) && run_random(&prop, name, runs, seed);
     }

@@ -77,6 +77,16 @@ void wires_cut(unsigned node, unsigned server, unsigned ways, uint64_t until)
     if (ways & WIRES_DOWN) cut_until[node][server][1] = until;
 }
 
+uint64_t wires_whole_at(void)
+{
+    uint64_t at = 0;
+    for (unsigned node = 0; node < NODES_MOST; node++)
+        for (unsigned server = 0; server < SERVERS_MOST; server++)
+            for (unsigned way = 0; way < 2; way++)
+                if (cut_until[node][server][way] > at) at = cut_until[node][server][way];
+    return at;
+}
+
 void wires_slow(unsigned server, unsigned times, uint64_t until)
 {
     slow_times[server] = times;

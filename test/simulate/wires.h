@@ -19,6 +19,9 @@ void wires_end(void);
 /* Until then nothing passes there in these directions. */
 void wires_cut(unsigned node, unsigned server, unsigned ways, uint64_t until);
 
+/* When the last of all cuts is over, or was. */
+uint64_t wires_whole_at(void);
+
 /* Until then all is so many times as slow. */
 void wires_slow(unsigned server, unsigned times, uint64_t until);
 

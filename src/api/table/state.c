@@ -35,7 +35,7 @@ int keyed_read_state(weir_table *table, bool checked, enum region_answer *answer
     return number;
 }
 
-/* "is of a newer weir: format 3 of wide slots, and weir 0.1.0 reads 2" */
+/* "is of a newer weir: format 5 of wide slots, and weir 1.0.0 reads 2" */
 static int refuse_version(const weir_table *table, const char *path, weir_error *error)
 {
     const struct region_format format = region_read_format(table->header);

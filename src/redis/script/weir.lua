@@ -44,7 +44,7 @@
 -- From here on: numbers; the text of a limit; from it the numbers of a rule; what each kind of limit answers; several
 -- at once; keys and values; the functions.
 
-local VERSION = '0.1.0' -- as in weir.h
+local VERSION = '1.0.0' -- as in weir.h
 
 -- Out of reach while FUNCTION LOAD runs: the first call fetches them.
 local find, match, sub, gsub, format, rep, byte, upper, gmatch

@@ -49,7 +49,7 @@ static bool has_module(struct admin *admin)
     return has;
 }
 
-/* "0.1.0 format 2 ...": of values; before it was said there was only the first. */
+/* "1.0.0 format 2 ...": of values; before it was said there was only the first. */
 static unsigned long format_of(const char *version)
 {
     const char *const at = strstr(version, " format ");
