@@ -22,7 +22,7 @@ for release in $(releases); do
             what="values of weir $release by its $wrote, asked by a $how"
             in_engine $how FLUSHALL >/dev/null
             restore_values $how "$old/values-$wrote"
-            ask_values $how $how >out
+            ask_values $how $how "$release" >out
             if [ $how = $wrote ]; then same out "$old/answers-$how"; continue; fi
             # Their times differ in parts of a second.
             cut -d : -f 1-2 out | cut -d ' ' -f 1-6 | grep -v '^throttled' >asked
@@ -42,13 +42,14 @@ for release in $(releases); do
     run 'new clients again' "$weir" take 3/30d job --engine "$(url_of old)"
     ends 1
     says err 'job has used 3/30d'
+    in_engine old FCALL weir_version 0 >expected
     # A node that entered itself without a format does not read what newer functions answer.
     in_engine old ZADD '{weir:}:nodes' "$(date +%s)" 0123456789abcdef >/dev/null
     run 'an upgrade before that of the last node' "$weir" engine install "$(url_of old)"
     ends 1
     says out '1 nodes with an older weir use this engine, or did 5 s ago; they could not read'
     in_engine old FCALL weir_version 0 >out
-    if grep -q format out; then fail 'the functions were replaced'; fi
+    same out expected
     in_engine old DEL '{weir:}:nodes' >/dev/null
     in_engine old ZADD '{weir:}:nodes' "$(date +%s)" 0123456789abcdef.3 >/dev/null
     run 'an upgrade' "$weir" engine install "$(url_of old)"

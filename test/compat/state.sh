@@ -15,7 +15,7 @@ used_up_by_take() # LIMIT KEY
 {
     run "take $1 $2" "$weir" take "$1" "$2" --state old/take
     ends 1
-    says err ' has used '
+    says err "refused: $2"
 }
 
 used_up_by_serve() # LIMIT KEY
@@ -26,15 +26,15 @@ used_up_by_serve() # LIMIT KEY
 
 for release in $(releases); do
     unpack "$release" state old
-    while IFS='|' read -r limit key _ <&3; do used_up_by_take "$limit" "$key"; done 3<"$compat/lib/taken"
+    while IFS='|' read -r limit key _ <&3; do used_up_by_take "$limit" "$key"; done 3< <(taken "$release")
     run 'another key' "$weir" take 10/30d fresh --state old/take
     ends 0
     start_serve --state old/serve
-    while IFS='|' read -r limit key _ <&3; do used_up_by_serve "$limit" "$key"; done 3<"$compat/lib/taken"
+    while IFS='|' read -r limit key _ <&3; do used_up_by_serve "$limit" "$key"; done 3< <(taken "$release")
     used_up_by_serve 20/60d settled
     run 'a receipt of before' redis-cli -p "$resp" WEIR.SETTLE "$(cat "$compat/$release/state/receipt")" 5
     says out 'BADRECEIPT '
-    if has_receipts 'compat/state: why a receipt is refused'; then
+    if [ "$release" = 0.1.0 ] && has_receipts 'compat/state: why a receipt is refused'; then
         says out 'BADRECEIPT this is no receipt, or one of an earlier weir, which cannot be settled any more'
     fi
     used_up_by_serve 20/60d settled

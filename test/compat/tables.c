@@ -30,7 +30,7 @@ static void make(const char *folder, const struct file *file)
     int grown_times = 0;
     for (const struct use *use = file->use; use->limit != NULL; use++) {
         use_it(table, use);
-        if (grown_times++ < file->grown && weir_table_grow(table, (uint64_t)KEYS_MAX << (2 * grown_times), &error) != 0)
+        if (grown_times++ < file->grown && weir_table_grow(table, file->keys << (2 * grown_times), &error) != 0)
             stop(file->name, error.message);
     }
     weir_table_close(table);
@@ -90,12 +90,10 @@ int main(int argc, char **argv)
     const bool writes = strcmp(argv[1], "write") == 0;
     const bool are_refused = strcmp(argv[1], "refused") == 0;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        if (are_refused) {
-            refused(argv[2], &files[i]);
-            continue;
-        }
         if (writes) make(argv[2], &files[i]);
-        answer(argv[2], &files[i]);
+        if (!is_in(argv[2], &files[i])) continue; /* that weir had none; what it answered would be missed */
+        if (are_refused) refused(argv[2], &files[i]);
+        else answer(argv[2], &files[i]);
     }
     return 0;
 }

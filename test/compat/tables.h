@@ -8,10 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/table/keyed.h"
 
-enum { KEYS_MAX = 100, WIDE_KEYS_MAX = 16, GROWN_TIMES = 2, PATH_MAX_HERE = 4096, LINE_MAX_HERE = 256 };
+enum {
+    KEYS_MAX = 100,
+    WIDE_KEYS_MAX = 16,
+    LARGE_KEYS_MAX = 400000,
+    GROWN_TIMES = 2,
+    PATH_MAX_HERE = 4096,
+    LINE_MAX_HERE = 256
+};
 
 /* What was used in each file.  Each key has one limit; of a list it has a state for each. */
 struct use {
@@ -22,6 +30,7 @@ struct use {
 struct file {
     const char *name;
     const char *plan; /* whose state gives the slots their length; NULL: 16-byte slots */
+    uint64_t keys;
     weir_when_full when_full;
     int grown;             /* times; some keys are there before, some come after */
     const struct use *use; /* ends with a limit of NULL */
@@ -52,14 +61,26 @@ static const struct use wide[] = {{"20/d algorithm=sliding-log", "alice", {15, 3
                                   {"10/h; 20/d algorithm=fixed-window", "mallory", {8, 2}},
                                   {"1/5year", "niaj", {1, 0}},
                                   {NULL, NULL, {0, 0}}};
-static const struct file files[] = {{"slots", NULL, WEIR_FULL_INHERIT, 0, gcra},
-                                    {"slots-deny", NULL, WEIR_FULL_DENY, 0, gcra},
-                                    {"grown", NULL, WEIR_FULL_INHERIT, GROWN_TIMES, grown},
-                                    {"wide", "250/d algorithm=sliding-log", WEIR_FULL_INHERIT, 0, wide}};
+static const struct use held[] = {
+    {"3 concurrent lease=30d", "alice", {2, 0}}, {"5 concurrent lease=30d; 10/d", "bob", {3, 1}}, {NULL, NULL, {0, 0}}};
+/* Those of 0.1.0, and what is new in 1.0.0: slots that are held, and a table so large that it has areas. */
+static const struct file files[] = {{"slots", NULL, KEYS_MAX, WEIR_FULL_INHERIT, 0, gcra},
+                                    {"slots-deny", NULL, KEYS_MAX, WEIR_FULL_DENY, 0, gcra},
+                                    {"grown", NULL, KEYS_MAX, WEIR_FULL_INHERIT, GROWN_TIMES, grown},
+                                    {"wide", "250/d algorithm=sliding-log", WIDE_KEYS_MAX, WEIR_FULL_INHERIT, 0, wide},
+                                    {"held", "60 concurrent lease=30d", WIDE_KEYS_MAX, WEIR_FULL_INHERIT, 0, held},
+                                    {"large", NULL, LARGE_KEYS_MAX, WEIR_FULL_INHERIT, 1, grown}};
 
 /* When it was used, s of the table's time; and how much later it is asked. */
 static const uint64_t USED_S = 1000000, S = 1000000000;
 static const uint64_t LATER_S[] = {1, 60, 3600, 7 * 3600, 86400, 6 * 86400};
+
+static inline bool is_in(const char *folder, const struct file *file)
+{
+    char path[PATH_MAX_HERE];
+    snprintf(path, sizeof path, "%s/%s", folder, file->name);
+    return access(path, F_OK) == 0;
+}
 
 static inline void stop(const char *what, const char *why)
 {
@@ -81,7 +102,8 @@ static inline weir_table_options options_of_file(const struct file *file, const 
     weir_table_options options = WEIR_TABLE_OPTIONS;
     options.path = path;
     options.when_full = file->when_full;
-    options.keys_max = file->plan != NULL ? WIDE_KEYS_MAX : KEYS_MAX;
+    options.keys_max = file->keys;
+    options.holds_for_others = true; /* the process that took what is held ends */
     if (file->plan != NULL) {
         *plan = plan_of(file->plan);
         options.plan = plan;

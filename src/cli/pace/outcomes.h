@@ -27,7 +27,7 @@ void outcomes_grow(struct outcomes *outcomes, uint64_t jobs);
 /* One is started. */
 void outcomes_begin(struct outcomes *outcomes);
 
-/* Between the two nothing else ends: what is said of an end elsewhere, and what is read there, is of the same moment. */
+/* Between the two nothing else ends: what is said of an end elsewhere, and read there, is of the same moment. */
 void outcomes_hold(struct outcomes *outcomes);
 void outcomes_release(struct outcomes *outcomes);
 

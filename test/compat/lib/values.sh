@@ -3,15 +3,15 @@
 # values.sh, sourced behind engine.sh: values of an engine as an older weir wrote them, and what is asked of them.
 # `make` asks the weir that wrote them, and engine.sh the one that is built: the answers are the same.
 #
-#   use_values NAME MODULE|FUNCTIONS     uses each limit once, at the beginning
-#   dump_values NAME >FILE               every key of it: its name and its DUMP, in hexadecimal
-#   restore_values NAME FILE             so they come back, and never expire by themselves
-#   ask_values NAME MODULE|FUNCTIONS     prints what is answered, later and later
+#   use_values NAME MODULE|FUNCTIONS RELEASE    uses each limit once, at the beginning
+#   dump_values NAME >FILE                      every key of it: its name and its DUMP, in hexadecimal
+#   restore_values NAME FILE                    so they come back, and never expire by themselves
+#   ask_values NAME MODULE|FUNCTIONS RELEASE    prints what is answered, later and later
 began=4102444800000000 # us: in 2100, so that no key expires by the engine's own clock
 
 # A key, a limit, and what was taken.  Limits are so slow that nothing changes while a busy machine asks.  What is in
-# two keys is a list of two limits.
-used_values()
+# two keys is a list of two limits, or a tenant under its parent.
+used_values() # RELEASE
 {
     cat <<'END'
 gcra|10/d burst=20|15
@@ -23,6 +23,11 @@ sliding|10/d algorithm=sliding-window|10
 log|20/d algorithm=sliding-log|18
 list|10/d; 20/w algorithm=fixed-window|8
 {two}1 {two}2|10/d; 20/w algorithm=sliding-log|9
+END
+    if [ "$1" = 0.1.0 ]; then return; fi
+    cat <<'END'
+held|3 concurrent lease=30d|2
+{under}1 {under}2|5/d guaranteed under 10/d burst=20|7
 END
 }
 
@@ -53,7 +58,7 @@ use_values()
 {
     local keys limit cost
     moment "$1" "$2" 0
-    while IFS='|' read -r keys limit cost <&3; do take_value "$1" "$2" "$keys" "$limit" "$cost"; done 3< <(used_values)
+    while IFS='|' read -r keys limit cost <&3; do take_value "$1" "$2" "$keys" "$limit" "$cost"; done 3< <(used_values "$3")
     if [ "$2" = module ]; then
         in_engine "$1" CL.THROTTLE cell 15 30 60 16
         in_engine "$1" WEIR.LEASE '100/d burst=100' lease 10 360000000000
@@ -79,10 +84,11 @@ restore_values()
 }
 
 # Without how late it is, which 0.1.0 did not say.  Of functions, whose clock runs, only what does not change in a
-# second: the verdict, the limit and what remains.
+# second: the verdict, the limit and what remains.  What is held has an id, the us and three digits by chance.
 told() # HOW
 {
-    tr '\n' ' ' | if [ "$1" = module ]; then cut -d ' ' -f 1-7; else cut -d ' ' -f 1-3; fi | sed 's/ *$//'
+    tr '\n' ' ' | if [ "$1" = module ]; then cut -d ' ' -f 1-7; else cut -d ' ' -f 1-3; fi |
+        sed 's/ *$//; s/ \([0-9]\{16\}\)[0-9]\{3\}:/ \1:/'
 }
 
 # Looked at, with what was asked before and with other numbers; then taken; then what a lease and a receipt bring back.
@@ -97,12 +103,12 @@ ask_values()
                 echo "+${later}s $keys '$limit' $cost: $(take_value "$1" "$2" "$keys" "$limit" $cost PEEK | told "$2")"
             done
             echo "+${later}s $keys '2$limit': $(take_value "$1" "$2" "$keys" "2$limit" 1 PEEK | told "$2")"
-        done 3< <(used_values)
+        done 3< <(used_values "$3")
     done
     moment "$1" "$2" 1500000
     while IFS='|' read -r keys limit cost <&3; do
         echo "$keys taken: $(take_value "$1" "$2" "$keys" "$limit" 1 | told "$2")"
-    done 3< <(used_values)
+    done 3< <(used_values "$3")
     if [ "$2" = module ]; then
         echo "throttled: $(in_engine "$1" CL.THROTTLE cell 15 30 60 | told module)"
         echo "lease: $(in_engine "$1" WEIR.TAKE '100/d burst=100' lease PEEK | told module)"
