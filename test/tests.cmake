@@ -31,12 +31,13 @@ if(WEIR_FUZZ)
 endif()
 
 # ---- unit: one file of the sources, or one idea ----
-weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text arrivals bursty bytes cell cost
-    concurrent cycle dialect directive extremes facts fields five_per_second fixed_window hash host hybrid keyed
-    keyed_edges keyed_grow arguments keep keyed_one latency leaky lease lease_fork lease_list limiter limits list
-    log log_held map memory micro micro_concurrent micro_log micro_state micro_tenants module_clock module_stamps
-    num places plain plan profile quota_text recent region resp slept sliding_log sliding_window spelling stamp
-    stuck tenants text throttle timeline top tsc turns warmup wide word write)
+weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text algorithm arrivals ask bursty
+    bytes carry cell concurrent cost cycle dialect directive extremes facts fields five_per_second fixed_window hash
+    host hybrid keyed keyed_edges keyed_grow arguments keep keyed_one latency leaky lease lease_fork lease_list
+    lease_trade limiter limits list log log_held map memory micro micro_concurrent micro_log micro_state
+    micro_tenants module_clock module_stamps num places plain plan profile quota_text recent region resp slept
+    sliding_log sliding_window spelling stamp stamps stock stuck tenants text throttle timeline top tsc turns warmup
+    wide word write)
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines held http http_auth
     http_gate http_headers http_routes notes policy quota receipt resp_commands tables tenant_calls worker)

@@ -55,7 +55,6 @@ static uint64_t shifted_rate(uint64_t permits, uint64_t period, unsigned shift)
 
 static void set_clock(struct rule *rule, uint64_t permits, uint64_t period_ns, unsigned scale)
 {
-    rule->anchor_ns = 0;
     rule->anchor_tick = 1;
     rule->scale = (uint8_t)scale;
     rule->shift = 64;

@@ -31,7 +31,7 @@ enum stock_answer stock_spend(struct stock *stock, uint64_t fresh_ns, uint64_t c
     decision->limit = 0;
     decision->start.ns = filled_ns;
     decision->delay_ns = 0;
-    decision->due.ns = due_ns == 0 ? 0 : due_ns - ((left + cost - 1) * step >> STOCK_STEP_BITS);
+    decision->due.ns = due_ns - ((left + cost - 1) * step >> STOCK_STEP_BITS);
     decision->end = end - (left << (kind >> 32));
     decision->remaining = left;
     decision->charged = cost;

@@ -14,7 +14,7 @@ struct stock {
     _Alignas(SHARE_LINE) struct atom left; /* serial:40 | permits:24 */
     struct atom lock;                      /* of those that fill and empty it */
     struct atom held;                      /* permits that count as out: left, or spent since it was filled */
-    struct atom filled_ns, due_ns, end;    /* due and end of its last permit; due 0: there is no schedule */
+    struct atom filled_ns, due_ns, end;    /* due and end of its last permit; due 0, and so step: no schedule */
     struct atom step;                      /* from one due time to the next, in 2^-16 ns */
     struct atom kind;                      /* scale:32 | generation:32 */
 };

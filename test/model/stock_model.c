@@ -45,6 +45,7 @@ struct scene {
     const char *name;
     struct action before[ACTIONS], script[THREADS][ACTIONS];
     int preemptions;
+    bool enough;                   /* each permit that a thread asks for is there */
     bool clock_first, same_serial; /* planted */
     const char *mistake;
 };
@@ -105,6 +106,7 @@ static bool spend(uint64_t cost, weir_decision *decision)
 {
     enum stock_answer answer;
     while ((answer = stock_spend(&stock, 0, cost, decision)) == STOCK_MET) continue;
+    model_check(!scene->enough || answer == STOCK_SPENT, "too few of what is there");
     return answer == STOCK_SPENT;
 }
 
@@ -192,6 +194,11 @@ static const struct scene scenes[] = {
      .before = {{TAKE, 20}, {FILL, 2}},
      .script = {{{SPEND, 1}, {SPEND, 1}}, {{SPEND, 2}, {LATER, 9}, {FILL, 2}}},
      .preemptions = 4},
+    {.name = "spent by two where there is enough for both",
+     .before = {{FILL, 4}},
+     .script = {{{SPEND, 1}, {SPEND, 1}}, {{SPEND, 1}}},
+     .preemptions = 3,
+     .enough = true},
     {.name = "given back while it is spent, a long time later",
      .before = {{FILL, 4}},
      .script = {{{LATER, 9}, {SPEND, 4}}, {{RETURN, 0}}},

@@ -43,6 +43,7 @@ static void quantiles(void **state)
             histogram_add(histogram, UINT64_MAX);
             assert_in_range(histogram_quantile(histogram, 500), value, value + value / 128);
             assert_int_equal(histogram_quantile(histogram, 501), UINT64_MAX);
+            assert_int_equal(histogram->total, 2);
         }
     }
     free(histogram);

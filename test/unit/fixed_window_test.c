@@ -378,6 +378,47 @@ static void cancelling_what_opened_the_window(void **unused)
     allows(&subject, 4 * S, 3, 0, S);
 }
 
+/* Of a call whose end is not known: by its start, unless the window is blocked. */
+static void given_back_by_the_start_alone(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        uint64_t used, left;
+    } rows[] = {{"3/s align=first", 3, 1},
+                {"3/s align=first count-refused", 5, 3},
+                {"3/s align=first block=1ns", 3, 1},
+                {"3/s align=first block=1ns", 4, 4}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct subject subject = fresh(rows[i].text);
+        const struct rule *rule = &plan_inside(&subject.plan)->rule[0];
+        take(&subject, S, 1);
+        subject.state[1] = rows[i].used; /* the count */
+        const struct slot slot = {.start = tick_at(rule, 1500 * MS), .cost = 2, .guessed = true};
+        algorithm_of(rule)->give_back(rule, subject.state, tick_at(rule, 1600 * MS), &slot, 2);
+        assert_int_equal(subject.state[1], rows[i].left);
+    }
+}
+
+/* The window before is the open one again, and if it was blocked, it is so until then and no longer. */
+static void cancelling_leaves_a_block(void **unused)
+{
+    (void)unused;
+    struct subject subject = fresh("1/s block=10s");
+    const struct rule *rule = &plan_inside(&subject.plan)->rule[0];
+    const struct algorithm *algorithm = algorithm_of(rule);
+    allows(&subject, S, 1, 0, S);
+    denies(&subject, S, 1, 0, 10 * S);
+    /* A call that waits for another limit of its list, until after the block. */
+    const uint64_t start = tick_at(rule, 20 * S);
+    const struct slot slot = {
+        .start = start, .cost = 1, .end = algorithm->commit(rule, subject.state, (struct offer){start, start}, 1).end};
+    algorithm->give_back(rule, subject.state, tick_at(rule, 2 * S), &slot, 1);
+    denies(&subject, 3 * S, 1, 0, 8 * S);
+    denies(&subject, 10 * S, 1, 0, 1 * S);
+    allows(&subject, 11 * S, 1, 0, S);
+}
+
 /* ---- changing the limit ---- */
 
 struct changed {
@@ -494,6 +535,8 @@ int main(void)
         cmocka_unit_test(a_list_opens_windows_ahead),
         cmocka_unit_test(settling_within_the_window),
         cmocka_unit_test(cancelling_what_opened_the_window),
+        cmocka_unit_test(given_back_by_the_start_alone),
+        cmocka_unit_test(cancelling_leaves_a_block),
         cmocka_unit_test(changes),
         cmocka_unit_test(through_a_limiter),
         cmocka_unit_test(waiting_for_a_window),

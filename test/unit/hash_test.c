@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -117,6 +119,26 @@ static void assert_same(uint64_t *seed, const size_t size[LANES], size_t offset)
     }
 }
 
+/* Keys that end where their page does: a byte read behind one of them ends the program. */
+static void nothing_behind_a_key_is_read(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memset(memory, 0x77, 2 * page);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    for (size_t size = 0; size < (HASH_WHOLE_MAX + 2) * 8; size++) {
+        struct hash_words words;
+        weir_ask asks[LANES] = {{.cost = 0}};
+        for (int i = 0; i < LANES; i++) asks[i].key = (weir_key){memory + page - size, size};
+        asks[size % LANES].key =
+            (weir_key){memory, 3 * sizeof(uint64_t)}; /* so that words are asked for that it lacks */
+        hash_move(&words, asks);
+    }
+    assert_int_equal(munmap(memory, 2 * page), 0);
+}
+
 /* Of every length beside every other one, in every lane, at every offset from a word. */
 static void eight_keys_together_are_eight_keys(void **state)
 {
@@ -148,6 +170,7 @@ int main(void)
         cmocka_unit_test(as_published),
         cmocka_unit_test(a_salt_is_eight_bytes_behind_the_key),
         cmocka_unit_test(what_a_key_ends_with_is_not_its_salt),
+        cmocka_unit_test(nothing_behind_a_key_is_read),
         cmocka_unit_test(eight_keys_together_are_eight_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

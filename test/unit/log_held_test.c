@@ -166,6 +166,99 @@ static void what_is_charged_now(void **unused)
     free(log);
 }
 
+/* So that every call that waits finds room. */
+static void above_twice_the_count(void **unused)
+{
+    (void)unused;
+    static const uint64_t rows[][2] = {{0, 64}, {31, 64}, {32, 128}, {63, 128}, {64, 256}, {100, 256}, {128, 512}};
+    for (size_t i = 0; i < LENGTH(rows); i++) assert_int_equal(log_capacity(rows[i][0]), rows[i][1]);
+}
+
+/* A call that finds no room is told when it would pass, as if it must not wait. */
+static void told_what_is_refused_as_full(void **unused)
+{
+    (void)unused;
+    struct log *log = opened("2/s algorithm=sliding-log", 0);
+    weir_decision decision;
+    taken(log, 10 * S, 1);
+    taken(log, 10 * S + 1, 1);
+    const uint64_t room = can_wait(log, 10 * S + 1) / 2;
+    for (uint64_t i = 0; i < room; i++) reserved(log, 10 * S + 1, 2);
+    const struct ask ask = {.now_ns = 10 * S + 1, .cost = 2, .wait_max_ns = WEIR_FOREVER};
+    assert_int_equal(log_decide(log, &ask, &decision), LOG_FULL);
+    assert_retry(decision, (room + 1) * S);
+    assert_int_equal(decision.charged, 0);
+    free(log);
+}
+
+/* ---- one call ---- */
+
+/* The end of the first limit is told, be the head held for it or not; of those behind it nothing is. */
+static void told_where_it_ends(void **unused)
+{
+    (void)unused;
+    struct log *log = opened("5/s algorithm=sliding-log", 0);
+    uint64_t end[] = {77, 77};
+    for (uint64_t cost = 1; cost <= 2; cost++) {
+        const weir_decision decision = asked(log, (struct ask){.now_ns = 10 * S, .cost = cost, .end = end});
+        assert_int_equal(end[0], decision.end);
+        assert_int_equal(end[0], cost * (cost + 1) / 2);
+        assert_int_equal(end[1], 77);
+    }
+    free(log);
+}
+
+static void costs_what_the_first_limit_does(void **unused)
+{
+    (void)unused;
+    const uint64_t each[] = {2, 3};
+    struct log *log = opened("5/s algorithm=sliding-log", 0);
+    assert_int_equal(asked(log, (struct ask){.now_ns = 10 * S, .cost = 4, .each = each}).charged, 2);
+    assert_int_equal(remaining(log, 10 * S), 3);
+    free(log);
+}
+
+/* Whoever holds the head seals it.  A call of one permit that passes now, one that is refused and one that only looks
+   do not; those of more, or that wait, do. */
+static void without_a_lock(void **unused)
+{
+    (void)unused;
+    struct log *log = opened("2/s algorithm=sliding-log", 0);
+    const uint64_t sealed = atom_load(&log->seals);
+    taken(log, 10 * S, 1);
+    taken(log, 10 * S, 1);
+    assert_retry(asked(log, (struct ask){.now_ns = 10 * S, .cost = 1}), S);
+    assert_retry(asked(log, (struct ask){.now_ns = 10 * S, .cost = 2}), S);
+    assert_int_equal(remaining(log, 10 * S), 0);
+    assert_int_equal(atom_load(&log->seals), sealed);
+    reserved(log, 10 * S, 1);
+    assert_int_equal(atom_load(&log->seals), sealed + 1);
+    taken(log, 12 * S, 2);
+    assert_int_equal(atom_load(&log->seals), sealed + 2);
+    free(log);
+}
+
+/* The last start is the last ns that a timestamp counts. */
+static void up_to_the_last_timestamp(void **unused)
+{
+    (void)unused;
+    for (uint64_t beyond = 0; beyond < 2; beyond++) {
+        struct log *log = opened("1/s algorithm=sliding-log", 0);
+        const uint64_t now_ns = LOG_NS_MAX - S + beyond;
+        taken(log, now_ns, 1);
+        const struct ask ask = {.now_ns = now_ns, .cost = 1, .wait_max_ns = WEIR_FOREVER};
+        if (beyond) assert_retry(asked(log, ask), WEIR_FOREVER);
+        else assert_delay(asked(log, ask), S);
+        free(log);
+    }
+    /* Nothing starts after it, nor is there anything left. */
+    struct log *log = opened("1/s algorithm=sliding-log", 0);
+    const weir_decision decision = asked(log, (struct ask){.now_ns = LOG_NS_MAX + 1, .cost = 1});
+    assert_retry(decision, WEIR_FOREVER);
+    assert_int_equal(decision.remaining, 0);
+    free(log);
+}
+
 /* ---- what is forgotten ---- */
 
 /* Nothing of it comes back, and what comes later has a later timestamp, by a 64th of a ns. */
@@ -262,6 +355,12 @@ int main(void)
         cmocka_unit_test(spins_then_yields),
         cmocka_unit_test(as_many_as_can_wait),
         cmocka_unit_test(what_is_charged_now),
+        cmocka_unit_test(above_twice_the_count),
+        cmocka_unit_test(told_what_is_refused_as_full),
+        cmocka_unit_test(told_where_it_ends),
+        cmocka_unit_test(costs_what_the_first_limit_does),
+        cmocka_unit_test(without_a_lock),
+        cmocka_unit_test(up_to_the_last_timestamp),
         cmocka_unit_test(forgotten_for_good),
         cmocka_unit_test(the_same_times_in_another_ring),
         cmocka_unit_test(other_times_in_another_ring),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -36,7 +37,9 @@ static void many_pairs_as_one_by_one(void **unused)
         for (int i = 0; i < LANES; i++) hash[i] = random_one_in(&seed, 9) ? 0 : random_word(&seed);
         const bool in_lanes = random_one_in(&seed, 2) && host_has_lanes();
         const size_t count = round % 7 == 0 ? random_below(&seed, LANES) : LANES;
-        struct table_pairs pairs;
+        struct table_pairs pairs, before;
+        memset(&pairs, 0xa5, sizeof pairs);
+        before = pairs;
         table_fetch_pairs(&table, in_lanes, hash, count, &pairs);
         for (size_t i = 0; i < count; i++) {
             const struct table_pair one = table_pair_of(&table, hash[i]), got = table_pair_at(&pairs, i);
@@ -44,6 +47,8 @@ static void many_pairs_as_one_by_one(void **unused)
             assert_ptr_equal(got.second, one.second);
             assert_int_equal(got.tag, one.tag);
         }
+        /* There is nothing behind the last. */
+        assert_memory_equal(pairs.tag + count, before.tag + count, (LANES - count) * sizeof pairs.tag[0]);
     }
 }
 

@@ -27,7 +27,7 @@ struct entry {
 
 struct world {
     struct recent recent;
-    struct entry entry[RECENT_ENTRIES];
+    struct entry entry[RECENT_ENTRIES], behind;
 };
 
 static struct world *world_open(void)
@@ -107,6 +107,28 @@ static void all_can_be_forgotten(void **state)
     for (unsigned kind = 0; kind < RECENT_KINDS; kind++) assert_false(ask(world, 1, kind));
     recent_forget(&world->recent);
     for (unsigned kind = 0; kind < RECENT_KINDS; kind++) assert_false(ask(world, 1, kind));
+    /* And so when each entry has been used. */
+    for (unsigned number = 0; number < 10 * RECENT_ENTRIES; number++) ask(world, number, 0);
+    for (unsigned i = 0; i < RECENT_ENTRIES; i++) assert_int_not_equal(world->entry[i].recent.used, 0);
+    recent_forget(&world->recent);
+    for (unsigned i = 0; i < RECENT_ENTRIES; i++) assert_int_equal(world->entry[i].recent.used, 0);
+    free(world);
+}
+
+/* An entry is searched for in its set: what lies behind the last set is not looked at. */
+static void no_entry_behind_the_last(void **state)
+{
+    (void)state;
+    struct world *world = world_open();
+    char text[TEXT_SIZE];
+    struct recent_key key = {.hash = 0};
+    for (unsigned number = 0; key.hash % RECENT_SETS != RECENT_SETS - 1; number++) {
+        key = key_of(text, number, 0);
+        assert_null(recent_find(&world->recent, &key));
+    }
+    recent_put(&world->recent, &world->behind, &key);
+    memset(world->recent.last, 0, sizeof world->recent.last);
+    assert_null(recent_find(&world->recent, &key));
     free(world);
 }
 
@@ -138,6 +160,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_entry_means_what_its_key_says),
         cmocka_unit_test(the_one_that_goes_was_not_asked_for_the_longest),
         cmocka_unit_test(all_can_be_forgotten),
+        cmocka_unit_test(no_entry_behind_the_last),
         cmocka_unit_test(only_the_key_itself_is_found),
     };
     if (argc > 1) first_seed = strtoull(argv[1], NULL, 10);

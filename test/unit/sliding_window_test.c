@@ -139,6 +139,40 @@ static void carried(void **unused)
     weir_close(limiter);
 }
 
+/* What is still seen is rounded up, against the caller. */
+static void half_a_permit_is_carried_as_one(void **unused)
+{
+    (void)unused;
+    weir_limiter *limiter = open_manual("3/s algorithm=sliding-window");
+    assert_int_equal(weir_take(limiter, 3).verdict, WEIR_ALLOW);
+    set_ns(limiter, 1500 * MS);
+    change(limiter, "10/min algorithm=sliding-window", WEIR_SCALE);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 8);
+    weir_close(limiter);
+}
+
+/* Where its windows stand where those of a fresh state do, when the last permit is out of sight; else when the window
+   after the last one is over. */
+static void may_be_forgotten(void **unused)
+{
+    (void)unused;
+    struct subject subject = fresh("4/s algorithm=sliding-window");
+    struct rule *rule = plan_inside(&subject.plan)->rule;
+    const struct algorithm *algorithm = algorithm_of(rule);
+    rule->offset_ns = 300 * MS;
+    const uint64_t now = tick_at(rule, 50 * MS);
+    assert_int_equal(algorithm->idle(rule, subject.state, now), now);
+    /* 700 ms is where a window begins; of two permits the first is gone after half of the next one. */
+    assert_allowed(take(&subject, 50 * MS, 2), 2);
+    assert_int_equal(subject.state[ENDS], 700 * MS);
+    assert_int_equal(algorithm->idle(rule, subject.state, now), tick_at(rule, 1200 * MS + 1));
+    rule->offset_ns = 200 * MS;
+    assert_int_equal(algorithm->idle(rule, subject.state, now), tick_at(rule, 1700 * MS));
+    /* And of one that ended at the first ns. */
+    subject.state[ENDS] = 1;
+    assert_int_equal(algorithm->idle(rule, subject.state, tick_at(rule, 0)), tick_at(rule, S + 1));
+}
+
 static void debts(void **unused)
 {
     (void)unused;
@@ -228,10 +262,20 @@ static void numbers_of_facts(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares),           cmocka_unit_test(larger_calls),    cmocka_unit_test(windows_of_few_ns),
-        cmocka_unit_test(settled),          cmocka_unit_test(clock_goes_back), cmocka_unit_test(ends_of_the_range),
-        cmocka_unit_test(carried),          cmocka_unit_test(debts),           cmocka_unit_test(waited_for),
-        cmocka_unit_test(aligned),          cmocka_unit_test(texts),           cmocka_unit_test(mistakes),
+        cmocka_unit_test(shares),
+        cmocka_unit_test(larger_calls),
+        cmocka_unit_test(windows_of_few_ns),
+        cmocka_unit_test(settled),
+        cmocka_unit_test(clock_goes_back),
+        cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(carried),
+        cmocka_unit_test(half_a_permit_is_carried_as_one),
+        cmocka_unit_test(may_be_forgotten),
+        cmocka_unit_test(debts),
+        cmocka_unit_test(waited_for),
+        cmocka_unit_test(aligned),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(mistakes),
         cmocka_unit_test(numbers_of_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

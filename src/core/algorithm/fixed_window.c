@@ -86,7 +86,7 @@ static void fixed_facts(const struct limit *limit, const struct rule *rule, stru
    last ns: all of it when the clock has opened it, all but the call that did when a call has. */
 static uint64_t fixed_most_in(const struct limit *limit, uint64_t window_ns)
 {
-    const uint64_t count = limit->count.digits, period = most(limit->period_ns, 1), ns = most(window_ns, 1);
+    const uint64_t count = limit->count.digits, period = limit->period_ns, ns = most(window_ns, 1);
     const uint64_t opened_inside = multiply_saturating(count, 1 + (ns - 1) / period);
     if (ns == 1) return opened_inside;
     const uint64_t opened_before = multiply_saturating(count, 2 + (ns - 2) / period);

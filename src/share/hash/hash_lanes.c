@@ -24,7 +24,6 @@ static void move_key(struct hash_words *words, int i, const weir_key *key)
 {
     words->size[i] = key->size;
     if (key->size < SIP_WORD_SIZE) {
-        words->whole[0][i] = words->whole[1][i] = 0;
         words->last[i] = sip_rest_of(key->bytes, key->size) << 1 << (SIP_WORD_BITS - 1 - key->size * SIP_BYTE_BITS);
         return;
     }
