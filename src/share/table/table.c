@@ -109,12 +109,9 @@ struct verdict {
 };
 
 /* Frees the slot; its time stays. */
-static bool free_slot(struct table_slot *slot, uint64_t *time)
+static bool free_slot(struct table_slot *slot, uint64_t time)
 {
-    const uint64_t freed = table_next_lap(*time);
-    if (!atom_swap_release(&slot->time, time, freed)) return false;
-    *time = freed;
-    return true;
+    return atom_swap_release(&slot->time, &time, table_next_lap(time));
 }
 
 /* ---- displaced keys ---- */
@@ -421,16 +418,13 @@ static bool find_shift(const struct table_call *call, const struct table_look *l
     return most_room != 0;
 }
 
-/* A slot for a new key, or TABLE_NOWHERE; *shifts: it is that of a key that can be shifted. */
-static int choose_slot(const struct table_call *call, const struct table_look *look, struct table_shift *shift,
-                       bool *shifts)
+/* A slot for a new key, or TABLE_NOWHERE; that of a key that can be shifted if *shift was written. */
+static int choose_slot(const struct table_call *call, const struct table_look *look, struct table_shift *shift)
 {
-    *shifts = false;
     for (int home = 0; home < call->homes.count; home++) {
         const int place = choose_available(look, home, call->question->now);
         if (place != TABLE_NOWHERE) return place;
-        *shifts = find_shift(call, look, home, shift);
-        if (*shifts) return shift->from;
+        if (find_shift(call, look, home, shift)) return shift->from;
     }
     return TABLE_NOWHERE;
 }
@@ -477,10 +471,9 @@ static bool table_enter(struct table_call *call, struct table_look *look)
     if (past.torn || !table_is_steady(look)) return false;
     const uint64_t displaced = owed_to_displaced(look, now);
     uint64_t ahead = most(past.owed, displaced);
-    struct table_shift shift = {0};
-    bool shifts;
-    int place = choose_slot(call, look, &shift, &shifts);
-    const bool full = place == TABLE_NOWHERE;
+    struct table_shift shift = {.to = NULL};
+    int place = choose_slot(call, look, &shift);
+    const bool full = place == TABLE_NOWHERE, shifts = shift.to != NULL;
     if (full && call->homes.count == 1 && call->question->part != NULL) {
         take_into_use(call);
         return false;
@@ -521,7 +514,7 @@ static bool stands_alone(const struct table_call *call, struct table_look *look,
             if (!atom_swap_release(&look->slot[stays]->time, &look->time[stays], raised)) return false;
             look->time[stays] = raised;
         }
-        if (!free_slot(look->slot[goes], &look->time[goes]) || stays != own) return false;
+        if (!free_slot(look->slot[goes], look->time[goes]) || stays != own) return false;
     }
     return true;
 }
