@@ -30,7 +30,7 @@ static bool mortal_swap(struct atom *atom, uint64_t *expected, uint64_t desired,
 
 enum { THREADS = 3, ACTIONS = 5, AREAS = 2, HALF_MAX = 2, BEGIN = 1000, FAR = 1000000, CALL = 10, BURST = 2 * CALL };
 enum verb { NOTHING, TAKE, BACK, FORGET, GROW, REST, SWEEP, COUNT, PEEK };
-enum key { NOBODY, A, B, C, OTHERS, NEW = 50, STRANGER = 60, KEYS };
+enum key { NOBODY, A, B, C, OTHERS, NEW = 50, STRANGER = 60, TWIN = 70, KEYS };
 
 struct action {
     enum verb verb;
@@ -38,8 +38,8 @@ struct action {
     uint64_t later; /* than BEGIN */
 };
 
-/* One of A's two buckets, the first or the second, is another than that of all others.  Where all eight are live, A is
-   the one that can be shifted. */
+/* One of A's two buckets, the first or the second, is another than that of all others but TWIN, which has A's two.
+   Where all eight are live, A is the one that can be shifted. */
 enum width { NARROW, OWN_FIRST, OWN_SECOND };
 
 /* Who has a slot at the beginning, and how far ahead; NOBODY: zeroed. */
@@ -58,6 +58,7 @@ struct scene {
     struct action script[THREADS][ACTIONS];
     enum width width;
     uint64_t beside; /* the four of A's own bucket are so far ahead; 0: zeroed */
+    int full_beside; /* so many of these are LIVE */
     bool dies;       /* thread 0 may */
     bool stale;      /* all times were long ago, and look as if they lay ahead */
     bool unseen;     /* who lays them to rest does not look whether another has done so */
@@ -110,11 +111,12 @@ static unsigned home_of(uint64_t hash)
 static uint64_t hash_of(enum key key)
 {
     const struct table_area area = {.bucket = memory[0], .half = HALF_MAX};
-    const uint64_t first = key == A && scene->width == OWN_FIRST ? 1 : 0;
-    const uint64_t second = key == A && scene->width == OWN_SECOND ? HALF_MAX + 1 : HALF_MAX;
+    const bool own = key == A || key == TWIN;
+    const uint64_t first = own && scene->width == OWN_FIRST ? 1 : 0;
+    const uint64_t second = own && scene->width == OWN_SECOND ? HALF_MAX + 1 : HALF_MAX;
     uint64_t hash = (uint64_t)key;
     while (table_first_choice(&area, hash) != first || table_second_choice(&area, hash) != second ||
-           home_of(hash) != (key == A))
+           home_of(hash) != own)
         hash += UINT64_C(0x9e3779b97f4a7c00);
     return hash;
 }
@@ -165,7 +167,7 @@ static void fill_beside(void)
 {
     struct table_bucket *own = &memory[0][scene->width == OWN_FIRST ? 1 : HALF_MAX + 1];
     for (int i = 0; i < TABLE_SLOTS; i++)
-        place(&own->slot[i], (enum key)(OTHERS + TABLE_LOOK_SLOTS + i), scene->beside);
+        place(&own->slot[i], (enum key)(OTHERS + TABLE_LOOK_SLOTS + i), i < scene->full_beside ? 500 : scene->beside);
 }
 
 static void begin(void)
@@ -198,7 +200,7 @@ static bool take(struct table *table, enum key key, uint64_t now)
 {
     const struct table_question question = {
         .hash = hash_of(key), .now = now, .cost = CALL, .burst = BURST, .part = part_of(key)};
-    struct table_answer answer;
+    struct table_answer answer = {TABLE_MISSED, 0, 0, 0};
     table_ask_function *ask = scene->ask != NULL ? scene->ask : table_ask;
     ask(table, &question, &answer);
     while (answer.verdict == TABLE_UNKNOWN) {
@@ -206,6 +208,7 @@ static bool take(struct table *table, enum key key, uint64_t now)
         *table = table_of(AREAS);
         ask(table, &question, &answer);
     }
+    model_check(answer.verdict != TABLE_MISSED, "no answer");
     if (answer.verdict != TABLE_TAKEN) return false;
     granted[key] += CALL;
     if (now == last) at_last[key] += CALL;
@@ -546,8 +549,16 @@ static const struct scene scenes[] = {
      .script = {{TAKES(A)}, {TAKES(A)}},
      .dies = true},
     {.name = "one key, two at once, in another order",
-     .tenant = {SIX_LIVE, OWES(OTHERS + 6, 20), IDLE},
-     .script = {{TAKES(A)}, {TAKES_LATER(A, 20)}}},
+     .tenant = {LIVE(0), LIVE(1), OWES(OTHERS + 2, 20), OWES(OTHERS + 3, 20), LIVE(4), LIVE(5), LIVE(6), IDLE},
+     .preemptions = 3,
+     .script = {{TAKES_LATER(A, 20)}, {TAKES(A)}},
+     .ask = table_ask_slowly},
+    {.name = "one key, two at once, slowly",
+     .tenant = {OWES(A, 0), SEVEN_LIVE},
+     .preemptions = 2,
+     .script = {{TAKES(A)}, {TAKES(A)}},
+     .ask = table_ask_slowly,
+     .passes = 2},
     {.name = "one key, three at once",
      .tenant = {LIVE(0), LIVE(1), LIVE(2), IDLE, LIVE(3), LIVE(4), LIVE(5), IDLE},
      .script = {{TAKES(A)}, {TAKES(A)}, {TAKES(A)}},
@@ -646,6 +657,13 @@ static const struct scene scenes[] = {
      .preemptions = 3,
      .script = {{TAKES(B)}, {TAKES(A)}},
      .passes = 2},
+    {.name = "shifted beside charged once",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 1,
+     .script = {{TAKES(B)}, {TAKES(A)}},
+     .passes = 2},
     {.name = "shifted the other way beside charged",
      .when_full = TABLE_DENY,
      .width = OWN_FIRST,
@@ -696,6 +714,26 @@ static const struct scene scenes[] = {
      .preemptions = 2,
      .script = {{TAKES(A)}, {TAKES(A)}},
      .dies = true},
+    {.name = "two left by the dead, and swept",
+     .when_full = TABLE_DENY,
+     .tenant = {LEFT(A, LONG_IDLE), LEFT(A, 10), SIX_LIVE},
+     .preemptions = 1,
+     .script = {{DO(SWEEP, NOBODY, 0)}, {TAKES(A)}},
+     .passes = 2},
+    {.name = "shifted beside looked at",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 1,
+     .script = {{TAKES(B)}, {DO(PEEK, A, 0)}}},
+    {.name = "shifted beside a newcomer to where it goes",
+     .when_full = TABLE_DENY,
+     .width = OWN_SECOND,
+     .beside = 1,
+     .full_beside = 3,
+     .tenant = {OWES(A, 10), SEVEN_LIVE},
+     .preemptions = 1,
+     .script = {{TAKES_LATER(B, 1)}, {TAKES_LATER(TWIN, 1)}}},
     {.name = "shifted beside one who looked before",
      .when_full = TABLE_DENY,
      .width = OWN_FIRST,
@@ -750,6 +788,12 @@ static const struct scene scenes[] = {
      .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
      .preemptions = 2,
      .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(A)}}},
+    {.name = "shifted beside grown and looked at",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 1,
+     .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), DO(PEEK, A, 0)}}},
     {.name = "shifted beside grown, and charged late",
      .when_full = TABLE_DENY,
      .width = OWN_SECOND,
