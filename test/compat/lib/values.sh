@@ -58,7 +58,9 @@ use_values()
 {
     local keys limit cost
     moment "$1" "$2" 0
-    while IFS='|' read -r keys limit cost <&3; do take_value "$1" "$2" "$keys" "$limit" "$cost"; done 3< <(used_values "$3")
+    while IFS='|' read -r keys limit cost <&3; do
+        take_value "$1" "$2" "$keys" "$limit" "$cost"
+    done 3< <(used_values "$3")
     if [ "$2" = module ]; then
         in_engine "$1" CL.THROTTLE cell 15 30 60 16
         in_engine "$1" WEIR.LEASE '100/d burst=100' lease 10 360000000000

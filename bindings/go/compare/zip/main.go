@@ -15,7 +15,7 @@ func main() {
 	if len(os.Args) != 5 {
 		log.Fatal("usage: zip MODULE FOLDER ZIP TO")
 	}
-	version := module.Version{Path: os.Args[1], Version: "v0.1.0"}
+	version := module.Version{Path: os.Args[1], Version: "v1.0.0"}
 	file, err := os.Create(os.Args[3])
 	if err == nil {
 		err = zip.CreateFromDir(file, version, os.Args[2])
