@@ -68,7 +68,8 @@ static struct wide_bucket wide_bucket_at(const struct wide *table, uint64_t numb
     const uint64_t before =
         wide_plans_bytes(table->plan_sets) / sizeof(uint64_t) + wide_whole_lines(wide_capacity(table));
     uint64_t *first = table->part != NULL ? table->part : (uint64_t *)table->memory + before;
-    return (struct wide_bucket){table, first + number * wide_bucket_words(table), 0, (unsigned)(number % WIDE_STRIPES)};
+    return (struct wide_bucket){
+        .table = table, .word = first + number * wide_bucket_words(table), .stripe = (unsigned)(number % WIDE_STRIPES)};
 }
 
 static bool open_bucket(struct wide_bucket *bucket, const struct wide *table, uint64_t hash)
@@ -95,7 +96,7 @@ static struct seat seat_of(const struct wide_bucket *bucket, uint64_t slot)
     const struct wide *table = bucket->table;
     struct atom *tag = (struct atom *)(void *)(bucket->word + TAGS) + slot;
     uint64_t *copy = bucket->word + TAGS + wide_bucket_slots(table) + slot * (table->slot_words - TAG_WORDS);
-    if (!table->kept) return (struct seat){tag, copy, copy, 0};
+    if (!table->kept) return (struct seat){.tag = tag, .now = copy, .next = copy};
     const uint64_t second = atom_load(tag) & 1;
     uint64_t *other = copy + wide_copy_words(table);
     return (struct seat){tag, second ? other : copy, second ? copy : other, second ^ 1};
@@ -107,12 +108,12 @@ static struct seat find(const struct wide_bucket *bucket)
     for (uint64_t slot = 0; slot < wide_bucket_slots(bucket->table); slot++) {
         if ((atom_load(&tag[slot]) & ~UINT64_C(1)) == bucket->tag) return seat_of(bucket, slot);
     }
-    return (struct seat){NULL, NULL, NULL, 0};
+    return (struct seat){.tag = NULL};
 }
 
 static bool has_no_key(const struct seat *seat)
 {
-    return atom_load(seat->tag) >> 1 == 0;
+    return atom_load(seat->tag) == 0;
 }
 
 static bool seat_is_taken(const struct seat *seat, uint64_t now_ns)
@@ -123,7 +124,7 @@ static bool seat_is_taken(const struct seat *seat, uint64_t now_ns)
 /* A slot that no key ever had is preferred. */
 static struct seat find_idle(const struct wide_bucket *bucket, uint64_t now_ns)
 {
-    struct seat idle = {NULL, NULL, NULL, 0};
+    struct seat idle = {.tag = NULL};
     for (uint64_t slot = 0; bucket->word[FLOOR] <= now_ns && slot < wide_bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
         if (has_no_key(&seat)) return seat;
@@ -135,7 +136,7 @@ static struct seat find_idle(const struct wide_bucket *bucket, uint64_t now_ns)
 /* Of the states in use, the one that becomes idle first, but not before from_ns; fingerprint 0: any. */
 static struct seat find_first(const struct wide_bucket *bucket, uint64_t now_ns, uint64_t from_ns, uint64_t fingerprint)
 {
-    struct seat first = {NULL, NULL, NULL, 0};
+    struct seat first = {.tag = NULL};
     for (uint64_t slot = 0; slot < wide_bucket_slots(bucket->table); slot++) {
         const struct seat seat = seat_of(bucket, slot);
         if (!seat_is_taken(&seat, now_ns) || seat.now[IDLE_AT] < from_ns) continue;
@@ -169,6 +170,7 @@ enum { ALL = -1 };
 
 static struct wide_call call_of(struct wide *table, struct rules rules, uint64_t now_ns, uint32_t *events)
 {
+    *events = 0;
     return (struct wide_call){.table = table,
                               .rules = rules,
                               .words = wide_state_words(rules),
@@ -368,10 +370,7 @@ static void deny(const struct wide_call *call, const struct wide_bucket *bucket)
     uint64_t until_ns = bucket->word[FLOOR];
     if (first.tag != NULL && until_ns <= call->now_ns) until_ns = first.now[IDLE_AT];
     const uint64_t retry_ns = until_ns == UINT64_MAX ? WEIR_FOREVER : most(subtract_to_zero(until_ns, call->now_ns), 1);
-    *call->decision = (weir_decision){.verdict = WEIR_DENY,
-                                      .start = {call->now_ns},
-                                      .retry_ns = retry_ns,
-                                      .reserved = call->rules.rule[0].generation};
+    *call->decision = (weir_decision){.verdict = WEIR_DENY, .start = {call->now_ns}, .retry_ns = retry_ns};
 }
 
 static void evict(const struct wide_call *call, const struct wide_bucket *bucket, const uint64_t *state)
@@ -500,21 +499,20 @@ static bool ask_some(struct wide *table, uint64_t hash, struct rules rules, int 
 bool wide_ask(struct wide *table, uint64_t hash, struct rules rules, const struct ask *ask, weir_decision *decision,
               uint32_t *events)
 {
-    *events = 0;
     return ask_some(table, hash, rules, ALL, ask, decision, events);
 }
 
 bool wide_peek_limit(struct wide *table, uint64_t hash, struct rules rules, int limit, const struct ask *ask,
                      weir_decision *decision)
 {
-    uint32_t events = 0;
+    uint32_t events;
     return ask_some(table, hash, rules, limit, ask, decision, &events);
 }
 
 bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, const weir_decision *decision,
                  const uint64_t cost[], const uint64_t actual[], const uint64_t end[])
 {
-    uint32_t events = 0;
+    uint32_t events;
     weir_decision copy = *decision;
     struct wide_call call = call_of(table, rules, now_ns, &events);
     call.decision = &copy;
@@ -538,7 +536,7 @@ bool wide_settle(struct wide *table, uint64_t hash, struct rules rules, uint64_t
 bool wide_hold(struct wide *table, uint64_t hash, struct rules rules, uint64_t now_ns, uint64_t id, enum hold hold,
                uint64_t *count)
 {
-    uint32_t events = 0;
+    uint32_t events;
     const struct wide_held held = {id, count, hold};
     struct wide_call call = call_of(table, rules, now_ns, &events);
     call.held = &held;
