@@ -199,12 +199,14 @@ static void sketches_add_up_to_one(void **state)
     world_open(&world, 4, 1);
     for (int i = 0; i < 10; i++) add(&world, 0, 1, 0);
     for (int i = 0; i < 20; i++) add(&world, 5, 1, 1);
-    for (int i = 0; i < 25; i++) add(&world, 1, 2, 0);
+    for (int i = 0; i < 20; i++) add(&world, 1, 2, 1);
+    for (int i = 0; i < 5; i++) add(&world, 6, 2, 0);
     assert_int_equal(top_read(&world.top, world.out, ALL), 2);
     assert_int_equal(number_of(&world.out[0]), 1);
     assert_int_equal(world.out[0].denied, 30);
-    assert_int_equal(world.out[0].limit, 1);
+    assert_int_equal(world.out[0].limit, 1); /* that of the sketch that counted most, wherever it is */
     assert_int_equal(world.out[1].denied, 25);
+    assert_int_equal(world.out[1].limit, 1);
     world_close(&world);
 }
 
@@ -246,6 +248,62 @@ static void nobody_waits_for_a_lock_that_stays(void **state)
     assert_int_equal(world.out[0].denied, 50 + 30 + 20);
     assert_int_equal(world.out[0].over, 50 + 20);
     check(&world, 1, 50 + 20);
+    world_close(&world);
+}
+
+static struct atom *lock_in_use;
+static int yields;
+
+static void yield_until_unlocked(void)
+{
+    if (++yields == 3) lock_in_use->value = 0;
+}
+
+static void a_reader_makes_way_for_one_that_counts(void **state)
+{
+    (void)state;
+    static struct world world;
+    world_open(&world, 8, 1);
+    world.top.yield = yield_until_unlocked;
+    for (int i = 0; i < 50; i++) add(&world, 1, 1, 0);
+    lock_in_use = &world.top.head[1].lock;
+    lock_in_use->value = 1;
+    assert_int_equal(top_read(&world.top, world.out, ALL), 1);
+    assert_int_equal(yields, 3);
+    assert_true(world.out[0].denied == 50 && world.out[0].over == 0);
+    assert_int_equal(lock_in_use->value, 0);
+    world_close(&world);
+}
+
+static void one_counter_goes_to_the_last_key(void **state)
+{
+    (void)state;
+    static struct world world;
+    for (uint32_t first = 1; first <= 8; first++) { /* with hashes that are even, and odd */
+        world_open(&world, 1, 1);
+        for (uint32_t i = 0; i < 9; i++) {
+            add(&world, 0, first + i, 0);
+            assert_int_equal(top_read(&world.top, world.out, ALL), 1);
+            assert_int_equal(number_of(&world.out[0]), first + i);
+            assert_true(world.out[0].denied == i + 1 && world.out[0].over == i);
+        }
+        world_close(&world);
+    }
+}
+
+/* Its hash is 0 and its size is 0, as in a counter that has no key. */
+static void an_empty_key_is_a_key(void **state)
+{
+    (void)state;
+    static struct world world;
+    world_open(&world, 8, 1);
+    top_add(&world.top, 0, 0, NULL, 0, 0);
+    add(&world, 0, 1, 0);
+    top_add(&world.top, 0, 0, NULL, 0, 0);
+    memset(world.out, 0xa5, sizeof *world.out);
+    assert_int_equal(top_read(&world.top, world.out, ALL), 2);
+    assert_true(world.out[0].denied == 2 && world.out[0].over == 0 && world.out[0].key_size == 0);
+    for (int i = 0; i < WEIR_TOP_KEY_SIZE; i++) assert_int_equal(world.out[0].key[i], 0);
     world_close(&world);
 }
 
@@ -315,10 +373,17 @@ static void threads_and_a_reader_keep_the_bounds(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_hold_against_exact_counts), cmocka_unit_test(fewer_keys_than_counters_are_exact),
-        cmocka_unit_test(sketches_add_up_to_one),           cmocka_unit_test(a_flood_does_not_wash_out_the_hot_one),
-        cmocka_unit_test(what_is_cut_off_still_counts),     cmocka_unit_test(nobody_waits_for_a_lock_that_stays),
-        cmocka_unit_test(nothing_and_nonsense_are_fine),    cmocka_unit_test(threads_and_a_reader_keep_the_bounds),
+        cmocka_unit_test(bounds_hold_against_exact_counts),
+        cmocka_unit_test(fewer_keys_than_counters_are_exact),
+        cmocka_unit_test(sketches_add_up_to_one),
+        cmocka_unit_test(a_flood_does_not_wash_out_the_hot_one),
+        cmocka_unit_test(what_is_cut_off_still_counts),
+        cmocka_unit_test(nobody_waits_for_a_lock_that_stays),
+        cmocka_unit_test(a_reader_makes_way_for_one_that_counts),
+        cmocka_unit_test(one_counter_goes_to_the_last_key),
+        cmocka_unit_test(an_empty_key_is_a_key),
+        cmocka_unit_test(nothing_and_nonsense_are_fine),
+        cmocka_unit_test(threads_and_a_reader_keep_the_bounds),
     };
     if (argc > 1) first_seed = strtoull(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
