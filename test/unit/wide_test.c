@@ -42,9 +42,25 @@ static void sizes_at_the_edges(void **unused)
     assert_int_equal(slots, 1);
     wide_bytes(64, 3, false, &slots, &words);
     assert_int_equal(slots, 64);
+    wide_bytes(65, 3, false, &slots, &words);
+    assert_int_equal(slots, 128); /* 25 for 16 keys, in whole buckets */
+    /* Just one bucket, with room left in its last line. */
+    const uint64_t bytes = wide_bytes(64, 1, false, &slots, &words);
+    assert_int_equal(wide_slots_in(bytes, words, false), 64);
     assert_true(wide_bytes(UINT64_MAX, 3, true, &slots, &words) == UINT64_MAX);
     assert_true(wide_bytes(1, UINT64_MAX, true, &slots, &words) == UINT64_MAX);
     assert_true(wide_bytes(UINT64_C(1) << 40, UINT64_C(1) << 40, false, &slots, &words) == UINT64_MAX);
+}
+
+/* A slot for each key of one bucket; for more keys two, in whole buckets. */
+static void slots_of_a_part(void **unused)
+{
+    (void)unused;
+    assert_int_equal(wide_part_slots(0), 1);
+    for (uint64_t keys = 1; keys <= 64; keys++) assert_int_equal(wide_part_slots(keys), keys);
+    assert_int_equal(wide_part_slots(65), 192);
+    assert_int_equal(wide_part_slots(96), 192);
+    assert_int_equal(wide_part_slots(97), 256);
 }
 
 static void too_many_words(void **unused)
@@ -75,6 +91,9 @@ static void impossible_sizes(void **unused)
     assert_int_equal(wide_slots_in(home.bytes, 0, true), 0);
     assert_int_equal(wide_slots_in(home.bytes, 6, true), 0); /* two copies of a word of state take 7 */
     assert_int_equal(wide_slots_in(8 * 100, 101, true), 0);
+    assert_int_equal(wide_slots_in(home.bytes, home.bytes, true), 0);
+    assert_int_equal(wide_slots_in(home.bytes, UINT64_MAX, true), 0);
+    assert_int_equal(wide_slots_in(UINT64_MAX, UINT64_MAX, false), 0);
     assert_true(wide_slots_in(home.bytes, 7, true) != 0);
     close_table(&home);
 }
@@ -434,7 +453,7 @@ static void a_plan_that_is_written_over(void **unused)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = wide_plans_bytes(WIDE_SETS_SOME);
     const int count = 3 * WIDE_SETS_SOME * WIDE_WAYS;
     enum { SURVIVED = 100 };
-    int status = 0, before = 0, after = 0;
+    int status = 0, before = 0, after = 0, free_ways = 0;
     char *memory = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
     /* So that the plans begin at a page. */
@@ -457,6 +476,9 @@ static void a_plan_that_is_written_over(void **unused)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_false(WIFEXITED(status) && WEXITSTATUS(status) == SURVIVED);
     for (int i = 0; i <= count; i++) after += is_remembered(plans, i);
+    for (uint64_t i = 0; i < WIDE_SETS_SOME * WIDE_WAYS; i++)
+        free_ways += atom_load(&plans.set[i / WIDE_WAYS].fingerprint[i % WIDE_WAYS]) == 0;
+    assert_int_equal(free_ways, 1); /* for the next */
     assert_int_equal(before, WIDE_SETS_SOME * WIDE_WAYS);
     assert_int_equal(after, before - 1);
     munmap(memory, page + bytes);
@@ -668,6 +690,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_of_sliding_windows),
         cmocka_unit_test(sizes_at_the_edges),
+        cmocka_unit_test(slots_of_a_part),
         cmocka_unit_test(too_many_words),
         cmocka_unit_test(impossible_sizes),
         cmocka_unit_test(nearly_all_find_a_slot),

@@ -38,9 +38,7 @@ uint64_t wide_part_bytes(const struct wide *table, uint64_t slots)
 uint64_t wide_slots_in(uint64_t bytes, uint64_t slot_words, bool kept)
 {
     const struct wide one = {.slot_words = slot_words, .kept = kept};
-    if (slot_words == 0 || slot_words < TAG_WORDS + wide_copies(&one) * (STATE + 1) ||
-        slot_words > bytes / sizeof(uint64_t))
-        return 0;
+    if (slot_words < TAG_WORDS + wide_copies(&one) * (STATE + 1)) return 0;
     const uint64_t plans = wide_plans_bytes(wide_sets_in(bytes)) / sizeof(uint64_t);
     const uint64_t before = add_saturating(plans, wide_whole_lines(wide_capacity(&one)));
     const uint64_t words = subtract_to_zero(bytes / sizeof(uint64_t), before);

@@ -67,7 +67,7 @@ uint64_t wide_sets_beside(uint64_t slots_bytes)
 uint64_t wide_sets_in(uint64_t bytes)
 {
     uint64_t sets = WIDE_SETS_MANY;
-    while (sets > WIDE_SETS_FEW && wide_sets_beside(subtract_to_zero(bytes, wide_plans_bytes(sets))) < sets) sets /= 2;
+    while (wide_sets_beside(subtract_to_zero(bytes, wide_plans_bytes(sets))) < sets) sets /= 2;
     return sets;
 }
 
@@ -181,7 +181,7 @@ static bool is_free(const struct wide_set *set, unsigned way)
     return atom_load(&set->fingerprint[way]) == 0;
 }
 
-/* A way that `fit` accepts, in the set that has more of them; false: neither set has one. */
+/* A way that `fit` accepts, in the set that has more of them; false: neither set has one, and nothing is stored. */
 static bool pick(struct wide_plans plans, const uint64_t home[PLAN_HOMES],
                  bool (*fit)(const struct wide_set *, unsigned), uint64_t *set, unsigned *way)
 {
@@ -203,11 +203,12 @@ static bool pick(struct wide_plans plans, const uint64_t home[PLAN_HOMES],
 
 void wide_plans_remember(struct wide_plans plans, uint64_t fingerprint, struct rules rules)
 {
-    uint64_t home[PLAN_HOMES], set = 0;
-    unsigned way = 0;
+    uint64_t home[PLAN_HOMES];
     if (wide_plans_know(plans, fingerprint)) return;
     plan_homes(plans, fingerprint, home);
-    if (!pick(plans, home, is_free, &set, &way) && !pick(plans, home, is_unused, &set, &way)) set = home[0];
+    uint64_t set = home[0];
+    unsigned way = 0;
+    if (!pick(plans, home, is_free, &set, &way)) pick(plans, home, is_unused, &set, &way);
     struct wide_plan *plan = plan_at(plans, set, way);
     atom_store(&plans.set[set].fingerprint[way], 0);
     plan->count = (uint64_t)rules.count;
