@@ -4,10 +4,10 @@
 # ago (young), or 20 years ago (old): their CLOCK_MONOTONIC is moved by a preloaded library (uptime.c).
 #
 # Without programs: all unit tests, a few runs of each property, the vectors, the examples, and two golden tests of weir
-# take, whose state file keeps times.  A SCRIPT runs under that clock with all that it starts.  Each program ends in a
-# minute: one that waits for a time on another clock does not, and that is a failure.
+# take, whose state file keeps times.  A SCRIPT runs under that clock with all that it starts.  Each program ends in ten
+# minutes: one that waits for a time on another clock does not, and that is a failure.
 set -uo pipefail
-runs=300 limit_s=60
+runs=300 limit_s=600
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "$1")
 end=$2
