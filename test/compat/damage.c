@@ -224,6 +224,7 @@ int main(int argc, char **argv)
     struct spoiled spoiled;
     if (argc != 2) stop("usage", "damage FOLDER");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        /* A large file has the same header and slots, and is written anew for each byte that is tried. */
         if (!is_in(argv[1], &files[i]) || files[i].keys == LARGE_KEYS_MAX) continue;
         open_sound(&spoiled, argv[1], &files[i]);
         spoil_all(&spoiled);

@@ -11,10 +11,16 @@ releases()
     (cd "$compat" && ls -d [0-9]*.[0-9]*.[0-9]*)
 }
 
-# LIMIT|KEY|COST of each take that is in the files of a release; the last column is the first release that has it.
+# Of rows from standard input those that a release has, three columns; the fourth is the first release that has a row.
+rows_of() # RELEASE
+{
+    awk -F '|' -v OFS='|' -v release="$1" '$4 <= release { print $1, $2, $3 }'
+}
+
+# LIMIT|KEY|COST of each take that is in the files of a release.
 taken() # RELEASE
 {
-    awk -F '|' -v OFS='|' -v release="$1" '$4 <= release { print $1, $2, $3 }' "$compat/lib/taken"
+    rows_of "$1" <"$compat/lib/taken"
 }
 
 # The files of a release as they were when they were written, for their owner alone.

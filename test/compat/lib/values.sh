@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# values.sh, sourced behind engine.sh: values of an engine as an older weir wrote them, and what is asked of them.
-# `make` asks the weir that wrote them, and engine.sh the one that is built: the answers are the same.
+# values.sh, sourced behind engine.sh and releases.sh: values of an engine as an older weir wrote them, and what is
+# asked of them.  `make` asks the weir that wrote them, and engine.sh the one that is built: the answers are the same.
 #
 #   use_values NAME MODULE|FUNCTIONS RELEASE    uses each limit once, at the beginning
 #   dump_values NAME >FILE                      every key of it: its name and its DUMP, in hexadecimal
@@ -13,7 +13,7 @@ began=4102444800000000 # us: in 2100, so that no key expires by the engine's own
 # two keys is a list of two limits, or a tenant under its parent.
 used_values() # RELEASE
 {
-    cat <<'END'
+    rows_of "$1" <<'END'
 gcra|10/d burst=20|15
 full|20/2d|20
 hybrid|10/d algorithm=hybrid|7
@@ -23,11 +23,8 @@ sliding|10/d algorithm=sliding-window|10
 log|20/d algorithm=sliding-log|18
 list|10/d; 20/w algorithm=fixed-window|8
 {two}1 {two}2|10/d; 20/w algorithm=sliding-log|9
-END
-    if [ "$1" = 0.1.0 ]; then return; fi
-    cat <<'END'
-held|3 concurrent lease=30d|2
-{under}1 {under}2|5/d guaranteed under 10/d burst=20|7
+held|3 concurrent lease=30d|2|1.0.0
+{under}1 {under}2|5/d guaranteed under 10/d burst=20|7|1.0.0
 END
 }
 
