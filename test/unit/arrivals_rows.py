@@ -79,7 +79,8 @@ def main():
     pick = random.Random(1)
     borders = [b + by for i in range(65) for b in [(64 + i) << 57] for by in (-1, 0, 1) if 0 < b + by <= M]
     any_size = [pick.getrandbits(64) >> pick.randrange(64) or 1 for _ in range(200)]
-    us = sorted(set([1, 2, 3, M - 2, M - 1, M] + borders + any_size))
+    rounded = [0xB3676320ADD10C47, 0xECA0056B6A15BF3A, 0xBE5B4815A2E7AAF7]  # by the last bit of 1, of 1/2, of 1/3
+    us = sorted(set([1, 2, 3, M - 2, M - 1, M] + borders + any_size + rounded))
     means = [0, 1, 524, 1048, 1049, 10486, 524288, 2**20, 2**21, 5 << 20, 11 * 10**6, 100 << 20, 999 << 20, 1000 << 20]
     means += [10**4 << 20, 123456789012, 10**6 << 20, 10**8 << 20]
     print("/* SPDX-License-Identifier: MIT")
