@@ -57,13 +57,31 @@ static void a_fresh_state(void **unused)
     const struct rule rule = pools(1);
     struct state fresh = {0};
     const struct balance balance = hybrid()->balance(&rule, words(&fresh), 100);
-    assert_true(balance.left == 0 && balance.owed == 0 && !balance.waits);
+    assert_true(balance.left == 10 && balance.owed == 0 && !balance.waits);
     const struct taken nothing = hybrid()->commit(&rule, words(&fresh), (struct offer){100, 100}, 0);
     assert_int_equal(nothing.end, 100);
     assert_int_equal(nothing.room, 1);
     assert_int_equal(hybrid()->idle(&rule, words(&fresh), 9), 9);
     const struct account account = algorithm_account(&rule, hybrid(), words(&fresh), 100);
     assert_true(account.due == 0 && account.given == 0 && account.missed == 0 && account.behind == 0);
+}
+
+/* The first call has what it needs, up to the pool, and owes the rest. */
+static void a_charge_is_the_first_call(void **unused)
+{
+    (void)unused;
+    struct rule rule = pools(1);
+    for (uint64_t debt = 0; debt < 3; debt += 2) {
+        struct state state = {0};
+        uint64_t first = 4, second = 4, large = 20;
+        rule.debt = debt;
+        algorithm_charge(&rule, words(&state), 100, &first);
+        algorithm_charge(&rule, words(&state), 100, &second);
+        assert_int_equal(first, 4);
+        assert_int_equal(second, debt);
+        algorithm_charge(&rule, words(&(struct state){0}), 100, &large);
+        assert_int_equal(large, 10 + debt);
+    }
 }
 
 /* At tick 0 it has begun, too. */
@@ -403,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fresh_state),
+        cmocka_unit_test(a_charge_is_the_first_call),
         cmocka_unit_test(begun_at_the_first_tick),
         cmocka_unit_test(held_before_the_first_call),
         cmocka_unit_test(one_passes_at_once),

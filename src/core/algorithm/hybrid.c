@@ -294,7 +294,7 @@ static bool hybrid_waits(const struct rule *rule, const uint64_t *state, int64_t
 
 static struct balance hybrid_balance(const struct rule *rule, const uint64_t *state, uint64_t now)
 {
-    const struct pools_now pools = hybrid_begin(rule, state, now, 0);
+    const struct pools_now pools = hybrid_begin(rule, state, now, rule->burst); /* untouched, it has what is charged */
     const int64_t active = active_at(rule, &pools, as_signed(now));
     return (struct balance){positive(active), positive(-active), hybrid_waits(rule, state, active)};
 }
