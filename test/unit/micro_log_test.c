@@ -185,33 +185,72 @@ static void a_log_that_is_made(void **unused)
     }
 }
 
-/* It turned where 40000 of 99000 slots are: these do not fit behind, so the others move to the end. */
-static void a_ring_without_room_behind(void **unused)
+/* A ring of 99000 slots that turned there gets 1001 more, the last: what does not fit behind stays, and the others move
+   to the end. */
+static void ring_that_turned(uint64_t turn, uint64_t moves)
 {
-    (void)unused;
-    enum { SLOTS = 99000, TURN = 40000 };
+    enum { SLOTS = 99000 };
     static uint64_t time[SLOTS + 1], sum[SLOTS + 1];
     struct micro_state state;
     struct micro_log log;
     struct micro_answer answer;
-    plan_is("100000/s algorithm=sliding-log");
     for (uint64_t i = 0; i <= SLOTS; i++) {
-        time[i] = NOW + i + (i < TURN ? 0 : 500000);
+        time[i] = NOW + i + (i < turn ? 0 : 500000);
         sum[i] = i + 1;
     }
     value.size = micro_log_make(time, sum, SLOTS + 1, value.bytes);
-    for (uint64_t now = NOW + 1000000 + TURN; now <= NOW + 1000000 + 2 * TURN; now++) {
+    for (uint64_t now = NOW + 1000000 + turn; now <= NOW + 1000000 + 2 * turn; now++) {
         assert_true(value_get(&value, &state, &log));
         micro_take(&plan, &state, &log, &(struct micro_ask){.now = now, .cost = {1}}, &answer);
         assert_int_equal(answer.verdict, WEIR_ALLOW);
         value_put(&value, &state, &log);
     }
-    assert_int_equal(log.moves, SLOTS - TURN);
+    assert_int_equal(log.moves, moves);
     assert_int_equal(state.cell[0].word[3], MICRO_LOG_MAX + 1);
     assert_true(value_get(&value, &state, &log));
-    const struct micro_ask peek = {.now = NOW + 1500000 + TURN, .peek = true}; /* one more of the old ones is gone */
+    const struct micro_ask peek = {.now = NOW + 1500000 + turn, .peek = true}; /* one more of the old ones is gone */
     micro_take(&plan, &state, &log, &peek, &answer);
-    assert_int_equal(answer.remaining, 100000 - (SLOTS - TURN) - (TURN + 1));
+    assert_int_equal(answer.remaining, 100000 - (SLOTS - turn) - (turn + 1));
+}
+
+static void a_ring_without_room_behind(void **unused)
+{
+    (void)unused;
+    plan_is("100000/s algorithm=sliding-log");
+    ring_that_turned(1001, 1001);
+    ring_that_turned(1002, 99000 - 1002);
+    ring_that_turned(40000, 99000 - 40000);
+}
+
+/* Where both parts are as long, the one in front moves behind the other: the value grows by what it needs alone. */
+static void a_ring_that_turned_in_the_middle(void **unused)
+{
+    (void)unused;
+    static const uint64_t after[] = {0, 1, 500000, 500001, 500002, 1000001, 1000002, 1000003}; /* two go at the sixth */
+    struct seen seen = {0};
+    plan_is("20/s algorithm=sliding-log");
+    value.size = 0;
+    for (size_t i = 0; i < LENGTH(after); i++) assert_int_equal(ask_take(&seen, NOW + after[i], 1), WEIR_ALLOW);
+    assert_int_equal(value.size, MICRO_LOG_RING + 7 * MICRO_LOG_ENTRY); /* four slots, two that moved and one more */
+}
+
+/* Only behind the cell of a log that has words. */
+static void where_there_is_no_ring(void **unused)
+{
+    (void)unused;
+    static const struct micro_cell log_cell = {.kind = MICRO_LOG, .words = 7},
+                                   cells[] = {{.kind = MICRO_LOG}, {.kind = MICRO_SLIDING, .words = 3}};
+    const struct micro_state alone = {.count = 1, .cell = {log_cell}}, two = {.count = 2, .cell = {log_cell}};
+    struct micro_log log;
+    micro_log_open(&log, &alone, value.bytes);
+    assert_ptr_equal(log.ring, value.bytes + MICRO_LOG_RING);
+    micro_log_open(&log, &two, value.bytes);
+    assert_null(log.ring);
+    for (size_t i = 0; i < LENGTH(cells); i++) {
+        const struct micro_state other = {.count = 1, .cell = {cells[i]}};
+        micro_log_open(&log, &other, value.bytes);
+        assert_null(log.ring);
+    }
 }
 
 /* Sums go round at 2^32. */
@@ -318,6 +357,8 @@ int main(void)
         cmocka_unit_test(slots_as_they_are_needed),
         cmocka_unit_test(a_log_that_is_made),
         cmocka_unit_test(a_ring_without_room_behind),
+        cmocka_unit_test(a_ring_that_turned_in_the_middle),
+        cmocka_unit_test(where_there_is_no_ring),
         cmocka_unit_test(sums_go_round),
         cmocka_unit_test(rings_that_are_none),
         cmocka_unit_test(the_first_second),

@@ -424,6 +424,7 @@ static void receipts(void **unused)
     memset(text, '7', sizeof text);
     assert_int_equal(micro_receipt_write(9, cost, 1, text), 3);
     assert_string_equal(text, "9:1");
+    for (size_t i = sizeof "9:1"; i < sizeof text; i++) assert_int_equal(text[i], '7'); /* nothing behind it */
     taken = charged[0] = 7;
     assert_true(micro_receipt_read("909:25", 5, &taken, charged, &count)); /* and no byte more */
     assert_int_equal(taken, 909);

@@ -106,6 +106,26 @@ static void one_permit_is_spared(void **unused)
     assert_int_equal(ask(&key, NOW + SECOND, 1).verdict, WEIR_ALLOW);
 }
 
+/* Within its guarantee a call has to have room below its ceiling, too. */
+static void a_ceiling(void **unused)
+{
+    (void)unused;
+    struct key key = tenant_of("5/s burst=2 guaranteed; 5/s burst=3 under 100/s");
+    assert_allowed(ask(&key, NOW, 3), 0); /* more than is guaranteed, so it borrows */
+    assert_refused(ask(&key, NOW, 1), 200000);
+}
+
+/* As many levels as there may be, and the largest weight. */
+static void four_levels(void **unused)
+{
+    (void)unused;
+    struct key key = tenant_of("unlimited weight=1000 under unlimited under unlimited under 4/s");
+    const struct micro_answer answer = ask(&key, NOW, 1);
+    assert_allowed(answer, 3);
+    assert_int_equal(answer.limit, 3);
+    assert_int_equal(answer.lent, 0);
+}
+
 /* Of one level there is nobody to share with. */
 static void alone(void **unused)
 {
@@ -148,9 +168,12 @@ static void marks_of_two_keys(void **unused)
     for (unsigned marks = 0; marks <= 3; marks += 3) {
         struct key key = tenant_of("unlimited weight=1 under 1/s burst=3");
         const uint64_t per = key.plan.weights.per / (marks == 0 ? 1 : 2);
-        const struct micro_mark mark = {NOW, 90 * SECOND, per};
+        const struct micro_mark mark = {NOW, 90 * SECOND * per, per}; /* in the lead, if it were one */
         key.state.marks = marks;
         key.state.mark[0] = key.state.mark[1] = mark;
+        struct key used = key;
+        key_charge(&used, NOW, 2);
+        assert_allowed(ask(&used, NOW, 1), 0); /* the last one, and none is spared */
         for (int i = 0; i < 2; i++) assert_int_equal(ask(&key, NOW, 1).verdict, WEIR_ALLOW);
         assert_refused(ask(&key, NOW, 1), SECOND);
     }
@@ -199,6 +222,8 @@ int main(void)
         cmocka_unit_test(the_first_of_several_is_named),
         cmocka_unit_test(one_permit_is_spared),
         cmocka_unit_test(nothing_behind),
+        cmocka_unit_test(a_ceiling),
+        cmocka_unit_test(four_levels),
         cmocka_unit_test(alone),
         cmocka_unit_test(charged),
     };

@@ -127,6 +127,7 @@ static void the_largest_rules(void **unused)
         {"1/s debt=4503599626", "1/s debt=4503599627"},
         {"1/s algorithm=hybrid catchup=1.00001 burst=22517", "1/s algorithm=hybrid catchup=1.00001 burst=22518"},
         {"4503599627370/5000000029ns burst=1", "4503599627371/5000000029ns burst=1"},
+        {"4503599627370/5000000029us burst=1", "4503599627371/5000000029us burst=1"},
         {"4503599627370/5000000029ns burst=1", "4503599627370/5000000029ns algorithm=hybrid catchup=1.1 burst=1"},
         {"1000000/s burst=4 debt=4503599627370492", "1000000/s burst=4 debt=4503599627370493"},
         {"1/1048576us algorithm=hybrid catchup=1.0625 burst=134217728",
@@ -423,8 +424,9 @@ static void fixed_window(void **unused)
     assert_true(key_take(&counts, NOW, 1).changed);
     key_settle(&counts, NOW, NOW, 2, 0);
     assert_allowed(key_take(&counts, NOW, 1), 0);
+    key_take(&full, NOW, 1);
     full.state.cell[0].burst = 5;
-    key_take(&full, NOW, 2);
+    key_take(&full, NOW, 1);
     assert_int_equal(full.state.cell[0].burst, 0);
     assert_false(key_take(&full, NOW, 1).changed);
 }
@@ -436,6 +438,28 @@ static void sliding_window(void **unused)
     assert_allowed(key_take(&key, NOW + 900000, 10), 0);
     assert_allowed(key_take(&key, NOW + 1250000, 1), 2);      /* 7.5 of the 10 are still seen: 7 */
     assert_refused(key_take(&key, NOW + 1250000, 4), 150001); /* when fewer than 6 are */
+    struct key begun = key_of("10/s algorithm=sliding-window");
+    assert_allowed(key_take(&begun, NOW, 10), 0);
+    assert_false(key_take(&begun, NOW, 1).changed); /* it ends a period from now, and is not moved */
+    struct key none = key_of("10/s algorithm=sliding-window");
+    const uint64_t most[] = {NOW, 2 * MICRO_MOST, 2 * MICRO_MOST}, *word = none.state.cell[0].word;
+    none.state = (struct micro_state){.count = 1, .cell = {{.kind = MICRO_SLIDING, .words = 3}}};
+    memcpy(none.state.cell[0].word, most, sizeof most);
+    assert_false(micro_prepare(&none.plan, &none.state, NOW)); /* counters that are none of ours */
+    assert_int_equal(word[1], MICRO_MOST);
+    assert_int_equal(word[2], MICRO_MOST);
+}
+
+/* Once nothing is seen any more; but where the windows are not those of a fresh key, when the one after the last is
+   over. */
+static void when_a_window_is_forgotten(void **unused)
+{
+    (void)unused;
+    struct key key = key_of("10/s algorithm=sliding-window");
+    const uint64_t earlier = NOW - 3600 * SECOND + 100000;
+    assert_int_equal(key_ask(&key, &(struct micro_ask){.now = NOW, .peek = true}).idle, NOW);
+    assert_int_equal(key_take(&key, NOW + 250000, 1).idle, NOW + SECOND + 1);
+    assert_int_equal(key_take(&key, earlier, 1).idle, earlier + 2 * SECOND);
 }
 
 static void sliding_log(void **unused)
@@ -502,6 +526,7 @@ int main(void)
         cmocka_unit_test(leaky),
         cmocka_unit_test(fixed_window),
         cmocka_unit_test(sliding_window),
+        cmocka_unit_test(when_a_window_is_forgotten),
         cmocka_unit_test(sliding_log),
         cmocka_unit_test(lists_take_all_or_nothing),
     };

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "redis/micro/micro.h"
 
 enum { TEXT_SIZE = 512 };
@@ -31,6 +32,11 @@ static void any_limit_is_written_plainly(void **state)
         {"100k tokens per minute", "100000 tokens/min burst=100000 algorithm=gcra"},
         {"10 Things/s", "10/s burst=10 algorithm=gcra"},
         {"10 token/s", "10/s burst=10 algorithm=gcra"},
+        {"10 a-calls/s", "10 a-calls/s burst=10 algorithm=gcra"},
+        {"10/s debt=7", "10/s burst=10 algorithm=gcra debt=7"},
+        {"unlimited weight=2; 3/s", "unlimited weight=2; 3/s burst=3 algorithm=gcra"},
+        {"1_000/year burst=1", "1000/year burst=1 algorithm=gcra"},
+        {"4503599627370496/1251h burst=1", "4503599627370496/1251h burst=1 algorithm=gcra"},
         {"10KiB/s", "10240 bytes/s burst=10240 algorithm=gcra"},
         {"0.5/s", "1/2s burst=1 algorithm=gcra"},
         {"2.5/min burst=5", "1/24s burst=5 algorithm=gcra"},
@@ -41,10 +47,14 @@ static void any_limit_is_written_plainly(void **state)
         {"10/s algorithm=leaky-bucket delay=18446744073709551615",
          "10/s burst=10 algorithm=leaky delay=4503599627370496"},
         {"8/36028797018963960ns algorithm=leaky", "1/4503599627370495ns burst=8 algorithm=leaky"},
+        {"4503599627371/4503599632812500ns algorithm=leaky burst=1",
+         "9007199254742/9007199265625us burst=1 algorithm=leaky"},
         {"1/36028797018963960ns burst=1", "25/900719925474099us burst=1 algorithm=gcra"},
+        {"1/4503599627370496ns algorithm=fixed-window", "1/4503599627370496ns algorithm=fixed-window align=first"},
         {"1/4503599627370497ns algorithm=fixed-window", "1/4503599627371us algorithm=fixed-window align=first"},
         {"1/4503599627370497ns algorithm=sliding-log edge=closed",
          "1/4503599627370us algorithm=sliding-log edge=closed"},
+        {"5/s algorithm=sliding-log gap=4503599627370497ns", "5/s algorithm=sliding-log gap=4503599627371us edge=open"},
         {"5/15min block=1hour", "5/15min algorithm=fixed-window block=1h align=first count-refused"},
         {"unlimited; none", "unlimited; none"}};
     (void)state;
@@ -60,6 +70,7 @@ static void any_limit_is_written_plainly(void **state)
         assert_int_equal(micro_text_read(&read, plain, &error), 0);
         assert_int_equal(read.count, micro.count);
         assert_memory_equal(read.rule, micro.rule, micro.count * sizeof micro.rule[0]);
+        assert_int_equal(read.weights.weight, micro.weights.weight);
     }
 }
 
@@ -98,6 +109,10 @@ static void what_no_plain_text_says_is_not_written(void **state)
         const weir_plan plan = plan_of(texts[i]);
         assert_int_equal(micro_text_write(&plan, plain, sizeof plain), 0);
     }
+    char plain[TEXT_SIZE];
+    weir_plan plan = plan_of("5/s algorithm=fixed-window block=1h");
+    plan_inside(&plan)->limit[0].count_refused = false; /* as no text says it: with a block refusals are counted */
+    assert_int_equal(micro_text_write(&plan, plain, sizeof plain), 0);
 }
 
 static void a_text_that_is_not_plain_is_told_where_and_how(void **state)
@@ -118,6 +133,8 @@ static void a_text_that_is_not_plain_is_told_where_and_how(void **state)
                 {"10 tokens /s", 10, "write '10 tokens/s"},
                 {"10/s burst=2sec", 13, "write '10/s burst=2s"},
                 {"3 concurrent job lease=10s", 14, "write '3 concurrent lease=10s"},
+                {"3 concurrent  job lease=10s", 15, "write '3 concurrent lease=10s"},
+                {"3 concurrent j lease=10s", 14, "write '3 concurrent lease=10s"},
                 {"3  concurrent lease=10s", 3, "write '3 concurrent lease=10s"},
                 {"10/s algorithm=leaky delay=4503599627370497", 28, "write '10/s"},
                 {"10/1.5s", 5, "write '10/1500ms"},
@@ -182,6 +199,8 @@ static void levels(void **state)
     assert_int_equal(plan.weights.permit, UINT64_C(2500) << 27);
     assert_int_equal(micro_text_read(&plan, "unlimited weight=2 under 1/s burst=35184372", NULL), 0);
     assert_int_equal(plan.weights.per, 1);
+    assert_int_equal(micro_text_read(&plan, "unlimited weight=2 under 1000/s burst=35184372088", NULL), 0);
+    assert_int_equal(plan.weights.permit, 1000); /* as few as the weights go up to */
 }
 
 static void levels_that_are_not_kept(void **state)
@@ -191,15 +210,17 @@ static void levels_that_are_not_kept(void **state)
         const char *text;
         int code, column;
         const char *says;
-    } rows[] = {{"1/s under 2/s under 3/s under 4/s under 5/s", WEIR_EUNSUPPORTED, 41, "up to 4 levels"},
-                {"1/s; 2/s; 3/s; 4/s under 1/s; 2/s; 3/s; 4/s; 5/s", WEIR_EUNSUPPORTED, 26, "at most 8 limits"},
-                {"1/s under 5/s algorithm=sliding-log", WEIR_EUNSUPPORTED, 11, "keys of their own"},
-                {"1/s under 3 concurrent lease=10s", WEIR_EUNSUPPORTED, 11, "keys of their own"},
-                {"unlimited weight=2 under unlimited", WEIR_EUNSUPPORTED, 26, "weights share a rate"},
-                {"unlimited weight=2 under 1/s burst=35184373", WEIR_EUNSUPPORTED, 26, "this burst is too large"},
-                {"1/s under 05/s", WEIR_EINVAL, 11, "write '5/s"},
-                {"1/s under 10/s algorithm=cycle", WEIR_EUNSUPPORTED, 0, "algorithm=cycle"},
-                {longer, WEIR_EUNSUPPORTED, 1, "at most 1024 bytes"}};
+    } rows[] = {
+        {"1/s under 2/s under 3/s under 4/s under 5/s", WEIR_EUNSUPPORTED, 41, "up to 4 levels"},
+        {"1/s; 2/s; 3/s; 4/s under 1/s; 2/s; 3/s; 4/s; 5/s", WEIR_EUNSUPPORTED, 26, "at most 8 limits"},
+        {"1/s under 5/s algorithm=sliding-log", WEIR_EUNSUPPORTED, 11, "keys of their own"},
+        {"1/s under 3 concurrent lease=10s", WEIR_EUNSUPPORTED, 11, "keys of their own"},
+        {"unlimited weight=2 under unlimited", WEIR_EUNSUPPORTED, 26, "weights share a rate"},
+        {"unlimited weight=2 under 1/s burst=35184373", WEIR_EUNSUPPORTED, 26, "this burst is too large"},
+        {"unlimited weight=2 under 1/999us burst=35184372088", WEIR_EUNSUPPORTED, 26, "this burst is too large"},
+        {"1/s under 05/s", WEIR_EINVAL, 11, "write '5/s"},
+        {"1/s under 10/s algorithm=cycle", WEIR_EUNSUPPORTED, 0, "algorithm=cycle"},
+        {longer, WEIR_EUNSUPPORTED, 1, "at most 1024 bytes"}};
     struct {
         weir_error error;
         unsigned char behind[8];
@@ -249,11 +270,15 @@ static void what_to_write_is_said_as_a_whole(void **state)
 
 static void a_short_buffer_is_told_the_length(void **state)
 {
+    static const char text[] = "10/s burst=10 algorithm=gcra";
     const weir_plan plan = plan_of("10/s");
-    char plain[5];
+    char plain[5], all[sizeof text];
     (void)state;
-    assert_int_equal(micro_text_write(&plan, plain, sizeof plain), strlen("10/s burst=10 algorithm=gcra"));
+    assert_int_equal(micro_text_write(&plan, plain, sizeof plain), strlen(text));
     assert_string_equal(plain, "10/s");
+    assert_int_equal(micro_text_write(&plan, all, sizeof all), strlen(text));
+    assert_string_equal(all, text);
+    assert_int_equal(micro_text_write(&plan, all, strlen(text)), strlen(text)); /* a byte too few */
 }
 
 int main(void)

@@ -173,12 +173,14 @@ static void choose(struct asked *asked)
     const struct micro_plan *plan = asked->plan;
     struct tenant tenant[MICRO_LEVELS_MAX];
     if (plan->weights.weight != 0) leave_spare(asked);
-    for (unsigned level = 0; level < plan->levels; level++) tenant[level] = (struct tenant){0, UINT64_MAX, 0};
-    for (unsigned i = 0; i < plan->count; i++) {
-        struct tenant *of = &tenant[level_of(plan, i)];
-        if (is_guaranteed(plan, i)) of->guaranteed = asked->offer[i].wait;
-        else of->plain = most(of->plain, asked->offer[i].wait);
-        of->held = most(of->held, owed_after(asked, i));
+    for (unsigned level = 0; level < plan->levels; level++) {
+        struct tenant of = {0, UINT64_MAX, 0};
+        for (unsigned i = plan->first[level]; i < plan->first[level + 1]; i++) {
+            if (is_guaranteed(plan, i)) of.guaranteed = asked->offer[i].wait;
+            else of.plain = most(of.plain, asked->offer[i].wait);
+            of.held = most(of.held, owed_after(asked, i));
+        }
+        tenant[level] = of;
     }
     asked->by = (unsigned)tenants_choose(tenant, plan->levels, &asked->retry);
     find_longest(asked);

@@ -171,15 +171,15 @@ static bool scan_option(struct scan *scan)
     return size != 0 && (!skip(scan, '=') || scan_value(scan, point));
 }
 
+/* Options stand apart, or the parser has refused them. */
 static bool scan_limit(struct scan *scan)
 {
     while (skip(scan, ' ')) continue;
     if (is_small(next(scan)) ? scan_word(scan) == 0 : !scan_rate(scan)) return false;
     for (;;) {
-        const size_t from = scan->at;
         while (skip(scan, ' ')) continue;
         if (next(scan) == '\0' || next(scan) == ';') return true;
-        if (scan->at == from || !scan_option(scan)) return false;
+        if (!scan_option(scan)) return false;
     }
 }
 
@@ -313,9 +313,9 @@ static void make_ratio_plain(struct limit *limit)
     uint64_t permits, period_ns;
     if (limit->count.places == 0 && limit->count.digits <= MICRO_MOST && time_is_plain(limit->period_ns)) return;
     if (!limit_rate(limit, &permits, &period_ns)) return;
-    if (!time_is_plain(period_ns) && permits <= MICRO_MOST / US_NS) {
-        const uint64_t common = greatest_common_divisor(permits * US_NS, period_ns);
-        permits = permits * US_NS / common;
+    if (!time_is_plain(period_ns)) {
+        const uint64_t common = greatest_common_divisor(period_ns, US_NS);
+        permits = multiply_saturating(permits, US_NS / common);
         period_ns = multiply_saturating(period_ns / common, US_NS);
     }
     limit->count = (struct decimal){permits, 0};
@@ -335,10 +335,9 @@ static struct limit plain_limit(const struct limit *limit)
     struct limit plain = *limit;
     const size_t unit = strlen(limit->unit);
     size_t small = 0;
-    while (is_small(limit->unit[small]) || (small > 0 && limit->unit[small] == '-')) small++;
+    while (is_small(limit->unit[small]) || limit->unit[small] == '-') small++;
     if (small != unit || !ends_with_s(limit->unit, unit)) memcpy(plain.unit, "requests", sizeof "requests");
     plain.delay = least(plain.delay, MICRO_MOST);
-    plain.debt = least(plain.debt, MICRO_MOST);
     if (limit->burst_kind != AMOUNT_NONE) make_ratio_plain(&plain);
     else make_times_plain(&plain);
     return plain;
@@ -349,11 +348,8 @@ static bool is_same(const struct micro_plan *plan, const char *text)
     struct micro_plan read;
     weir_plan parsed;
     size_t at;
-    if (!is_plain(text, &at) || weir_plan_parse(&parsed, text, WEIR_ADMIT, NULL) != 0 ||
-        micro_plan_make(&read, &parsed, NULL) != 0 || read.count != plan->count ||
-        read.weights.weight != plan->weights.weight)
-        return false;
-    return memcmp(read.rule, plan->rule, plan->count * sizeof plan->rule[0]) == 0;
+    return is_plain(text, &at) && weir_plan_parse(&parsed, text, WEIR_ADMIT, NULL) == 0 &&
+           micro_plan_make(&read, &parsed, NULL) == 0 && memcmp(read.rule, plan->rule, sizeof read.rule) == 0;
 }
 
 size_t micro_text_write(const weir_plan *plan, char *out, size_t size)

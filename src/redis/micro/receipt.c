@@ -5,6 +5,8 @@
        1763836800123456042:1                                     of a concurrent limit: its id
 
    Reads what it wrote, and nothing else. */
+#include <string.h>
+
 #include "redis/micro/num.h"
 
 enum { TEN = 10, DIGITS_MAX = 20 };
@@ -12,13 +14,13 @@ enum { TEN = 10, DIGITS_MAX = 20 };
 static size_t write_number(char *out, uint64_t number)
 {
     char digit[DIGITS_MAX];
-    size_t count = 0;
+    size_t at = DIGITS_MAX;
     do {
-        digit[count++] = (char)('0' + number % TEN);
+        digit[--at] = (char)('0' + number % TEN);
         number /= TEN;
     } while (number != 0);
-    for (size_t i = 0; i < count; i++) out[i] = digit[count - 1 - i];
-    return count;
+    memcpy(out, digit + at, DIGITS_MAX - at);
+    return DIGITS_MAX - at;
 }
 
 size_t micro_receipt_write(uint64_t taken, const uint64_t charged[], unsigned count, char out[MICRO_RECEIPT_MAX])
