@@ -96,21 +96,23 @@ void decide_refusal(struct rules rules, const struct asked asked[], uint64_t *st
     decision->remaining = left.permits;
 }
 
-/* What would be left, and when the first permit would be due.  Where a call leaves less or more than its own permits,
-   only taking them shows it. */
-static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state,
-                              struct taken before, uint64_t *due)
+/* What would be left; of a schedule also when the first permit would be due.  Where a call leaves less or more than its
+   own permits, only taking them shows it. */
+static uint64_t permits_after(const struct rule *rule, const struct asked *asked, const uint64_t *state, uint64_t room,
+                              weir_decision *decision)
 {
     const struct algorithm *algorithm = asked->algorithm;
-    const uint64_t permits = permits_floor(rule, before.room);
+    const uint64_t permits = permits_floor(rule, room);
     const bool scheduled = algorithm->lateness != NULL;
-    *due = algorithm_due(rule, algorithm, before.end + asked->cost, asked->cost);
     if (permits == UINT64_MAX) return permits; /* of no rate */
     if (!algorithm->pays_after && !scheduled) return subtract_to_zero(permits, permits_floor(rule, asked->cost));
     uint64_t copy[STATE_WORDS_MAX];
     memcpy(copy, state, algorithm->words * sizeof *copy);
     const struct taken after = algorithm->commit(rule, copy, (struct offer){asked->now, asked->now}, asked->cost);
-    if (scheduled) *due = algorithm_due_in(rule, algorithm, copy, after.end, asked->cost);
+    if (scheduled) {
+        const uint64_t due = algorithm_due_in(rule, algorithm, copy, after.end, asked->cost);
+        decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
+    }
     return permits_floor(rule, after.room);
 }
 
@@ -121,10 +123,8 @@ void decide_peek(struct rules rules, const struct asked asked[], const uint64_t 
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = asked[i].algorithm;
         const struct taken taken = algorithm_at(rule, algorithm, state, asked[i].now);
-        uint64_t due;
-        narrow(&left, i, permits_after(rule, &asked[i], state, taken, &due));
+        narrow(&left, i, permits_after(rule, &asked[i], state, taken.room, decision));
         if (left.limit == i) decision->end = taken.end;
-        if (algorithm->lateness != NULL) decision->due.ns = most(decision->due.ns, ns_ceil_signed(rule, due));
         state += state_words(rule, algorithm);
     }
     if (decide_holder(rules) >= 0) decision->end = 0; /* nobody's id */

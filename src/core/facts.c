@@ -92,8 +92,8 @@ uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, u
     const uint64_t short_ns = subtract_to_zero(min_sleep_ns, multiply_divide_floor(pool, period_ns, permits));
     if (short_ns == 0) return UINT64_MAX;
     const bool loses = limit->factor.digits <= power_of_ten(limit->factor.places);
-    const uint64_t cost_ns = multiply_divide_floor(cost, period_ns, permits);
-    const uint64_t sleeps = loses ? most(multiply_divide_ceil(cost_ns, 1, short_ns), 1) : 1;
+    const uint64_t cost_ns = multiply_divide_ceil(cost, period_ns, permits);
+    const uint64_t sleeps = loses ? multiply_divide_ceil(cost_ns, 1, short_ns) : 1;
     const uint64_t found = add_saturating(multiply_saturating(pool, sleeps), cost);
     const uint64_t per_s = multiply_divide_floor(found, SECOND_NS, multiply_saturating(min_sleep_ns, sleeps));
     return per_s < multiply_divide_floor(permits, SECOND_NS, period_ns) ? per_s : UINT64_MAX;

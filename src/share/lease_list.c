@@ -9,9 +9,12 @@
 
    For the same reason a call that is going to wait first holds back, at its start, what is out then: the limits that do
    not make it wait count from its start on, and would forget the leased permits (lease_hold_until). */
+#include "share/lease.h"
+
+#include <string.h>
+
 #include "core/clock.h"
 #include "core/num.h"
-#include "share/lease.h"
 
 bool lease_may(struct rules rules)
 {
@@ -68,7 +71,7 @@ static void give_back_all(struct rules rules, uint64_t *state, const struct trad
     for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const uint64_t now = tick_at(rule, trade->now_ns), unused = ticks_of(rule, trade->unused);
-        const struct slot slot = {now, UINT64_MAX, unused, false};
+        const struct slot slot = {.start = now, .end = UINT64_MAX, .cost = unused};
         algorithm_of(rule)->give_back(rule, state, now, &slot, unused);
         state += state_words(rule, algorithm_of(rule));
     }
@@ -81,7 +84,7 @@ static uint64_t slice_of_least(struct rules rules, const uint64_t *state, uint64
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         uint64_t copy[STATE_WORDS_MAX];
-        for (int word = 0; word < algorithm->words; word++) copy[word] = state[word];
+        memcpy(copy, state, algorithm->words * sizeof *copy);
         const uint64_t now = tick_at(rule, now_ns);
         permits = algorithm->slice(rule, copy, now, now, permits).permits;
         state += algorithm->words;
@@ -98,7 +101,7 @@ struct lease_slice lease_trade_all(struct rules rules, uint64_t *state, const st
     give_back_all(rules, state, trade);
     got.permits = slice_of_least(rules, state, trade->now_ns, trade->want);
     got.first_ns = got.last_ns = trade->now_ns;
-    for (int i = 0; i < rules.count && got.permits != 0; i++) {
+    for (int i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.rule[i];
         const struct algorithm *algorithm = algorithm_of(rule);
         const uint64_t now = tick_at(rule, trade->now_ns);

@@ -353,7 +353,9 @@ static void end(void)
         model_check(holds || forgotten, "over-admits");
         model_check(committed(key) <= 1, "two committed slots of one key");
     }
-    model_check(scene->passes == 0 || calls[A] == scene->passes, "not as many as may pass");
+    /* With weak orders all that a look shows may be of a moment before, and then nothing is given back. */
+    const bool may_lose = in_script(BACK, A) && model_is_weak() && calls[A] < scene->passes;
+    model_check(scene->passes == 0 || calls[A] == scene->passes || may_lose, "not as many as may pass");
     model_check(take(alone, STRANGER, FAR), "a stranger is refused when all is idle");
     for (enum key key = A; key < OTHERS; key++) model_check(take(alone, key, FAR), "refused when all is idle");
 }
@@ -762,6 +764,20 @@ static const struct scene scenes[] = {
      .tenant = {OWES(A, 20), SEVEN_LIVE},
      .preemptions = 2,
      .script = {{TAKES(B)}, {DO(BACK, A, 0), TAKES(A)}}},
+    {.name = "shifted beside a time given back, which is not lost",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 20), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 1,
+     .script = {{DO(BACK, A, 0)}, {TAKES(B)}},
+     .passes = 3},
+    {.name = "shifted and a new key beside a time given back, which is not lost",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 20), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 2,
+     .script = {{DO(BACK, A, 0)}, {TAKES(TWIN)}, {TAKES(B)}},
+     .passes = 3},
     {.name = "shifted beside forgotten",
      .when_full = TABLE_DENY,
      .width = OWN_FIRST,

@@ -389,11 +389,22 @@ static void explanations_word_by_word(void **unused)
 static void no_rate(void **unused)
 {
     (void)unused;
-    static const struct limit limits[] = {
-        {.period_ns = 0}, {.period_ns = 7}, {.count = {7, 0}}, {.count = {7, 19}, .period_ns = 1}};
-    for (size_t i = 0; i < LENGTH(limits); i++) {
+    static const struct {
+        struct limit limit;
+        uint64_t permits, period_ns;
+    } rows[] = {
+        {{.period_ns = 0}, 0, 0},
+        {{.period_ns = 7}, 0, 0},
+        {{.count = {7, 0}}, 0, 0},
+        {{.count = {7, 19}, .period_ns = 1}, 7, UINT64_C(10000000000000000000)},
+        {{.count = {7, 19}, .period_ns = 2}, 0, 0},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const bool has = rows[i].permits != 0;
         uint64_t permits = 5, period_ns = 5;
-        assert_int_equal(limit_rate(&limits[i], &permits, &period_ns), i == 3);
+        assert_int_equal(limit_rate(&rows[i].limit, &permits, &period_ns), has);
+        assert_int_equal(permits, has ? rows[i].permits : 1);
+        assert_true(period_ns == (has ? rows[i].period_ns : 1));
     }
 }
 

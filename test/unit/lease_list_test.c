@@ -67,6 +67,8 @@ static void test_an_eighth_of_the_shorter(void **unused)
     left(&list, 150, 70);
     assert_int_equal(trade(&list, (struct trade){.want = 3}, 10).permits, 3);
     left(&list, 147, 67);
+    assert_int_equal(trade(&list, (struct trade){.want = SLICE_LEAST}, 13).permits, SLICE_LEAST);
+    left(&list, 147 - SLICE_LEAST, 67 - SLICE_LEAST);
 }
 
 static void test_what_is_unused_comes_back(void **unused)
@@ -82,18 +84,48 @@ static void test_what_is_unused_comes_back(void **unused)
     left(&list, 150, 70);
     assert_int_equal(trade(&list, back, 10).permits, 0);
     left(&list, 154, 74);
+    /* A single one, too. */
+    assert_int_equal(trade(&list, (struct trade){.want = 3}, 0).permits, 3);
+    left(&list, 151, 71);
+    trade(&list, (struct trade){.held = 3, .unused = 1, .generation = slice.generation}, 3);
+    left(&list, 152, 72);
+}
+
+/* As of a decision, it is that of the first. */
+static void test_the_generation_of_the_first(void **unused)
+{
+    (void)unused;
+    struct list list;
+    open_list(&list, "10/s burst=160; 7/h burst=80");
+    struct rule *rule = plan_inside(&list.plan)->rule;
+    rule[0].generation = 2;
+    rule[1].generation = 1;
+    assert_int_equal(trade(&list, (struct trade){.want = 300}, 0).generation, 2);
+    struct trade back = {.held = 10, .unused = 4, .generation = 1};
+    trade(&list, back, 10);
+    left(&list, 150, 70);
+    back.generation = 2;
+    trade(&list, back, 10);
+    left(&list, 154, 74);
 }
 
 /* A call that waits was charged from its start on: a newcomer would get the same start. */
 static void test_not_while_a_call_waits(void **unused)
 {
+    static const struct {
+        const char *text;
+        uint64_t each[2];
+    } rows[] = {
+        {"10/s burst=160; 7/h burst=80", {151, 1}},
+        {"10/s burst=160; 7/h burst=80", {1, 71}},
+        {"10/s burst=160; 10/s burst=80", {1, 71}}, /* for so short a time that the first does not */
+    };
     (void)unused;
-    for (int waits = 0; waits < 2; waits++) {
+    for (size_t i = 0; i < LENGTH(rows); i++) {
         struct list list;
-        open_list(&list, "10/s burst=160; 7/h burst=80");
+        open_list(&list, rows[i].text);
         const struct lease_slice slice = trade(&list, (struct trade){.want = 300}, 0);
-        const uint64_t each[] = {waits == 0 ? 151 : 1, waits == 1 ? 71 : 1};
-        const struct ask ask = {.now_ns = NOW * S, .wait_max_ns = WEIR_FOREVER, .each = each};
+        const struct ask ask = {.now_ns = NOW * S, .wait_max_ns = WEIR_FOREVER, .each = rows[i].each};
         weir_decision decision;
         ask_rules(list.rules, list.state, &ask, &decision);
         assert_int_equal(decision.verdict, WEIR_ALLOW);
@@ -117,6 +149,50 @@ static void test_both_hold(void **unused)
     left(&list, 81, 1);
     assert_int_equal(trade(&list, (struct trade){.want = 300}, 1000).permits, 0);
     left(&list, 1, 1);
+}
+
+/* At the start of a call that waits, be it a ns later; beside one that does not, nothing is held. */
+static void test_held_at_a_start_to_come(void **unused)
+{
+    (void)unused;
+    static const uint64_t first[] = {100, 1};
+    static const struct {
+        uint64_t cost, wait_max_ns, later_ns;
+    } rows[] = {{0, WEIR_FOREVER, 0}, {0, 1, 0}, {1, 1, 1}, {1, WEIR_FOREVER, 1},
+                {2, WEIR_FOREVER, 2}, {2, 1, 0}, {1, 0, 0}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct list list;
+        weir_decision decision;
+        uint64_t held[LIST_WORDS_MAX];
+        open_list(&list, "1000000000/s burst=100; 7/h burst=80");
+        ask_rules(list.rules, list.state, &(struct ask){.now_ns = NOW * S, .each = first}, &decision);
+        assert_int_equal(decision.verdict, WEIR_ALLOW);
+        memcpy(held, list.state, sizeof held);
+        if (rows[i].later_ns != 0) lease_hold_all(list.rules, held, NOW * S + rows[i].later_ns, 40);
+        assert_int_equal(memcmp(held, list.state, sizeof held) != 0, rows[i].later_ns != 0);
+        const struct ask ask = {
+            .now_ns = NOW * S, .wait_max_ns = rows[i].wait_max_ns, .each = (uint64_t[]){rows[i].cost, 1}};
+        lease_hold_until(list.rules, list.state, &ask, 40);
+        if (memcmp(held, list.state, sizeof held) != 0) fail_msg("row %zu", i);
+    }
+}
+
+/* What an earlier list left there is no limit of this one. */
+static void test_limits_behind_the_last(void **unused)
+{
+    (void)unused;
+    struct list list;
+    open_list(&list, "10/s burst=160; 7/h burst=80; 1/s burst=2");
+    list.rules.count = 2;
+    const struct ask ask = {.now_ns = NOW * S, .cost = 1, .wait_max_ns = WEIR_FOREVER};
+    assert_true(lease_wait_all_ns(list.rules, 5, &ask) == WEIR_FOREVER);
+    lease_hold_all(list.rules, list.state, NOW * S, 5);
+    left(&list, 155, 75);
+    assert_int_equal(list.state[2], 0);
+    list.state[2] = INT64_MAX; /* as if a call waited there */
+    trade(&list, (struct trade){.held = 5, .unused = 5}, 5);
+    left(&list, 160, 80);
+    assert_int_equal(list.state[2], INT64_MAX);
 }
 
 static void test_none(void **unused)
@@ -143,8 +219,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_eighth_of_the_shorter),
         cmocka_unit_test(test_what_is_unused_comes_back),
+        cmocka_unit_test(test_the_generation_of_the_first),
         cmocka_unit_test(test_not_while_a_call_waits),
         cmocka_unit_test(test_both_hold),
+        cmocka_unit_test(test_held_at_a_start_to_come),
+        cmocka_unit_test(test_limits_behind_the_last),
         cmocka_unit_test(test_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,11 +64,13 @@ static void a_thread_that_sleeps(void **unused)
         {"28000/s burst=1 catchup=1.1", 50000, 0, 28000},
         {"100000/s burst=1 catchup=1.1", 50000, 40000, 0},
         {"3000/s burst=2", 900000, 2777, 0},
+        {"3000/s burst=2", 999999, 2500, 0}, /* a ns more, and it would keep up */
         {"3000/s algorithm=timeline catchup=1.1", 1000000, 2000, 0},
         {"3000/s burst=2", 600000, 0, 3000},
         {"300/s burst=1", 5000000, 0, 300}, /* what each sleep leaves over makes a call with the second */
         /* Where a ns is missing, it keeps up, as far as whole permits show it. */
         {"1000/s burst=1", 1000001, 0, 1000},
+        {"3000/s burst=3", 1000001, 2999, 0}, /* a ns less, and it would keep up */
         {"3001/2s burst=1", 666445, 0, 1500},
         {"2000000000/s burst=1", 50000, 40000, 0},
     };

@@ -398,6 +398,26 @@ static void test_ends(void **state)
     free(log.state);
 }
 
+/* Of eight that wait as many stay as the shorter ring holds, and the last that it loses. */
+static void test_of_those_who_wait(void **state)
+{
+    (void)state;
+    struct by_hand log = log_of("8/s algorithm=sliding-log"), shorter = log_of("3/s algorithm=sliding-log"),
+                   again = log_of("8/s algorithm=sliding-log");
+    const struct rule *rule = &plan_inside_const(&log.plan)->rule[0];
+    const struct rule *other = &plan_inside_const(&shorter.plan)->rule[0];
+    const struct algorithm *algorithm = algorithm_of(rule);
+    const uint64_t now = tick_at(rule, S), later = tick_at(rule, 2 * S);
+    algorithm->commit(rule, log.state, (struct offer){now, now}, 16);
+    assert_int_equal(algorithm_at(rule, algorithm, log.state, later).room, 0);
+    algorithm->carry(rule, other, log.state, shorter.state, now, WEIR_RESET);
+    algorithm->carry(other, rule, shorter.state, again.state, now, WEIR_KEEP);
+    assert_int_equal(algorithm_at(rule, algorithm, again.state, later).room, 8 - (3 + 1));
+    free(again.state);
+    free(shorter.state);
+    free(log.state);
+}
+
 /* Three at 1, 1 and 2 s of two a second, in a ring with room for them: a call for nothing waits for the first of them,
    as that is one too many. */
 static void test_nothing_waits_behind_what_is_owed(void **state)
@@ -712,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_charged_ones_are_not_forgotten),
         cmocka_unit_test(test_a_cancelled_one_is_not_carried),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_of_those_who_wait),
         cmocka_unit_test(test_nothing_waits_behind_what_is_owed),
         cmocka_unit_test(test_a_count_of_none),
         cmocka_unit_test(test_change_of_count_and_period),

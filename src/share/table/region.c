@@ -450,12 +450,11 @@ static enum region_answer read_magic(const void *memory, uint64_t size)
 
 enum region_answer region_read(const void *memory, uint64_t size, struct region_view *view)
 {
-    struct region_view copy = {0};
+    struct region_view copy = {.shape = {.kind = REGION_SLOTS}};
     struct boot boot;
     const enum region_answer magic = read_magic(memory, size);
     if (magic != REGION_SOUND) return magic;
     const uint64_t format = atom_load(word_in(memory, WORD_FORMAT)), version = format & UINT16_MAX;
-    copy.shape.kind = REGION_SLOTS;
     if ((format ^ format_of(&copy.shape)) > UINT16_MAX || version == 0 || version > VERSIONS) return REGION_VERSION;
     copy.shape.beside = version == VERSION_BESIDE;
     if (!read_shape(memory, &copy.shape)) return REGION_DAMAGED;
