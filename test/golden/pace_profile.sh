@@ -26,6 +26,7 @@ same out expected
 json summary '.lines == 45 and .missed == 0 and .early == 0'
 json summary '[.phases[].phase] == ["100/s for 100ms", "..400/s for 100ms", "100/s for 100ms"]'
 json summary '[.phases[].asked] == [10, 26, 9] and [.phases[].started] == [10, 26, 9]'
+json summary 'all(.phases[]; (.achieved_per_s * .lasted_ns / 1e9 - .started | fabs) < 1e-6)'
 json summary '[.phases[].begins_ns] == [0, 100000000, 250000000] and all(.phases[]; .missed == 0)'
 
 run 'the same on the command line' "$weir" pace \
