@@ -234,7 +234,7 @@ static void add_header(struct bytes *text, struct meant *meant, const char *line
 
 static void write_headers(struct prop *prop, struct bytes *text, struct meant *meant, bool is_new)
 {
-    static const char *const headers[] = {"Accept: */*", "X-Forwarded-For:192.0.2.1", "a:", "A: \t b c\t ",
+    static const char *const headers[] = {"Accept: */*", "X-Forwarded-For:192.0.2.1", "a:", "B:  b  ", "A: \t b c\t ",
                                           "Cookie: \xE9"};
     const uint64_t connection = prop_pick(prop, 3);
     meant->headers = 0;

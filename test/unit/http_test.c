@@ -4,6 +4,7 @@
    Each limit is met from both sides. */
 #include "format/http.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -205,6 +206,21 @@ static void headers(void **state)
     assert_int_equal(count, 0);
 }
 
+/* RFC 9110, 5.6.2: the bytes of a token, and no other. */
+static void names(void **state)
+{
+    (void)state;
+    for (int byte = 0; byte < 256; byte++) {
+        struct http_request request;
+        unsigned status;
+        char text[] = "GET / HTTP/1.1\r\nHost: a\r\nX-: b\r\n\r\n";
+        *strchr(text, '-') = (char)byte;
+        const bool is_token = isalnum(byte) || (byte != 0 && strchr("!#$%&'*+-.^_`|~", byte) != NULL);
+        const enum http_result result = read_of((struct slice){text, sizeof text - 1}, &request, &status);
+        if (result != (is_token ? HTTP_REQUEST : HTTP_BAD) && byte != ':') fail_msg("a name with byte %d", byte);
+    }
+}
+
 static void most_headers(void **state)
 {
     (void)state;
@@ -328,11 +344,17 @@ static void answers_without_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_requests), cmocka_unit_test(refuses),
-        cmocka_unit_test(waits),          cmocka_unit_test(continues),
-        cmocka_unit_test(headers),        cmocka_unit_test(most_headers),
-        cmocka_unit_test(largest_head),   cmocka_unit_test(answers),
-        cmocka_unit_test(reasons),        cmocka_unit_test(answers_without_room),
+        cmocka_unit_test(reads_requests),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(waits),
+        cmocka_unit_test(continues),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(names),
+        cmocka_unit_test(most_headers),
+        cmocka_unit_test(largest_head),
+        cmocka_unit_test(answers),
+        cmocka_unit_test(reasons),
+        cmocka_unit_test(answers_without_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
