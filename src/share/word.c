@@ -234,7 +234,7 @@ void word_open_with(struct word *word, const struct rule *rule, uint64_t value)
     const uint64_t begins = value != 0 ? value : fresh(rule);
     store_rule(word, rule);
     store_fast(word, rule);
-    atom_store(&word->high, rule->anchor_tick - 1);
+    atom_store(&word->high, rule->anchor_tick);
     atom_store_release(&word->value, least(begins, WORD_VALUE_MAX));
 }
 

@@ -63,6 +63,7 @@ struct scene {
     bool not_reached;  /* it is always less than may pass */
     bool conserves;    /* nothing is lost */
     int preemptions;   /* all orders with so many, where there are too many without */
+    int late;          /* [with weak orders] the same for loads that do not find the newest */
     uint64_t out_most; /* in leases at the change; so many and one may pass after it, or a burst if that is more */
     word_trade_function *trade;
     word_decide_function *decide;
@@ -520,6 +521,12 @@ static const struct scene scenes[] = {
      .limit = BURST_18,
      .before = {TAKE(1)},
      .script = {{TAKE(2), SETTLE(0)}, {LEASE(2)}, {LATER(20), TAKE(17)}}},
+    {.name = "taken and cancelled, a lease of as many, a single, few loads late",
+     .preemptions = 1,
+     .late = 2,
+     .limit = BURST_18,
+     .before = {TAKE(1)},
+     .script = {{TAKE(2), SETTLE(0)}, {LEASE(2)}, {LATER(20), TAKE(17)}}},
     {.name = "two cancel, a lease of as many, a single",
      .limit = BURST_18,
      .before = {TAKE(2)},
@@ -620,6 +627,7 @@ static struct model_result run_once(bool until_excess)
                                             .thread = {run_script, run_script, run_script},
                                             .end = end,
                                             .preemptions_max = scene->preemptions,
+                                            .late_max = scene->late,
                                             .steps_max = model_steps_max()};
     return model_run(&scenario);
 }

@@ -62,7 +62,7 @@ void planted_close_without_high(struct word *word, struct rule *rule, uint64_t *
 
 void planted_open_swapped_first(struct word *word, const struct rule *rule, uint64_t value)
 {
-    atom_store(&word->high, rule->anchor_tick - 1);
+    atom_store(&word->high, rule->anchor_tick);
     atom_store_release(&word->value, value);
     store_rule(word, rule);
 }

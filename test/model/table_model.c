@@ -62,6 +62,7 @@ struct scene {
     bool dies;       /* thread 0 may */
     bool stale;      /* all times were long ago, and look as if they lay ahead */
     bool unseen;     /* who lays them to rest does not look whether another has done so */
+    bool too_late;   /* whatever thread 0 swaps, another has swapped before: no attempt succeeds */
     bool one_copy;   /* A has at most one slot that is tentative and live: no newcomer may displace it */
     uint64_t passes; /* so many calls of A in all, those after the threads included; 0: at most what may */
     bool adds;       /* it grows beside: A's area is then the new one, and that of the others stays */
@@ -80,6 +81,7 @@ static struct atom newest, at_rest;
 static struct table view[THREADS + 1];
 static jmp_buf death[THREADS];
 static uint64_t granted[KEYS], at_last[KEYS], calls[KEYS], last; /* at_last: at the last time of the script */
+static int too_late;                                             /* swaps that were */
 
 static void perhaps_die(void)
 {
@@ -89,6 +91,11 @@ static void perhaps_die(void)
 
 static bool mortal_swap(struct atom *atom, uint64_t *expected, uint64_t desired, int order, const char *site)
 {
+    if (scene->too_late && model_thread() == 0) {
+        (void)model_choose(1); /* so that a pause does not wait for what the other does */
+        too_late++;
+        return false;
+    }
     const bool swapped = model_swap(&atom->value, expected, desired, order, site);
     if (swapped) perhaps_die();
     return swapped;
@@ -177,6 +184,7 @@ static void begin(void)
     memset(granted, 0, sizeof granted);
     memset(at_last, 0, sizeof at_last);
     memset(calls, 0, sizeof calls);
+    too_late = 0;
     newest.value = scene->grown ? AREAS : 1;
     at_rest.value = 1;
     last = last_in_script();
@@ -196,6 +204,15 @@ static const struct table_part *part_of(enum key key)
     return scene->part && (key < OTHERS || key >= NEW) ? &part : NULL;
 }
 
+/* One swap in each attempt was too late; then it is refused, as where there is no slot. */
+static void check_given_up(const struct table_answer *answer, uint64_t now)
+{
+    const bool nothing = answer->drained == now && answer->charged == 0;
+    model_check(answer->verdict == TABLE_REFUSED && answer->events == TABLE_FULL && nothing,
+                "not refused as where there is no slot");
+    model_check(too_late == TABLE_ATTEMPTS_MAX, "gives up before its last attempt or behind it");
+}
+
 static bool take(struct table *table, enum key key, uint64_t now)
 {
     const struct table_question question = {
@@ -209,6 +226,7 @@ static bool take(struct table *table, enum key key, uint64_t now)
         ask(table, &question, &answer);
     }
     model_check(answer.verdict != TABLE_MISSED, "no answer");
+    if (scene->too_late && model_thread() == 0) check_given_up(&answer, now);
     if (answer.verdict != TABLE_TAKEN) return false;
     granted[key] += CALL;
     if (now == last) at_last[key] += CALL;
@@ -566,6 +584,11 @@ static const struct scene scenes[] = {
      .script = {{TAKES(A)}, {TAKES(A)}, {TAKES(A)}},
      .preemptions = 2,
      .passes = 2},
+    {.name = "a new key, and each swap for it is too late",
+     .when_full = TABLE_DENY,
+     .tenant = {SEVEN_LIVE, IDLE},
+     .too_late = true,
+     .script = {{TAKES(A)}, {DO(COUNT, NOBODY, 0)}}},
     {.name = "two keys, one slot, denied",
      .when_full = TABLE_DENY,
      .tenant = {SEVEN_LIVE, IDLE},
@@ -710,6 +733,12 @@ static const struct scene scenes[] = {
      .tenant = {LEFT(A, 0), LEFT(A, 20), LIVE(0), LIVE(1), LIVE(2), LIVE(3), OWES(OTHERS + 4, 1), OWES(OTHERS + 5, 1)},
      .preemptions = 2,
      .script = {{TAKES(A), TAKES_LATER(A, 1)}, {TAKES(C)}}},
+    {.name = "two left by the dead, and the lower one is freed",
+     .when_full = TABLE_DENY,
+     .tenant = {LEFT(A, 0), LEFT(B, 0), LIVE(0), LIVE(1), IDLE, LEFT(A, 20), OWES(OTHERS + 2, 1), LIVE(3)},
+     .preemptions = 1,
+     .script = {{TAKES(C)}, {TAKES(A), TAKES_LATER(A, 1)}},
+     .dies = true},
     {.name = "two left by the dead, and two who come",
      .when_full = TABLE_DENY,
      .tenant = {LEFT(A, 0), LEFT(A, 10), SIX_LIVE},
@@ -803,6 +832,12 @@ static const struct scene scenes[] = {
      .width = OWN_FIRST,
      .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
      .preemptions = 2,
+     .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(A)}}},
+    {.name = "shifted beside grown once",
+     .when_full = TABLE_DENY,
+     .width = OWN_FIRST,
+     .tenant = {FOUR_LIVE, OWES(A, 10), LIVE(4), LIVE(5), LIVE(6)},
+     .preemptions = 1,
      .script = {{TAKES(B)}, {DO(GROW, NOBODY, 0), TAKES(A)}}},
     {.name = "shifted beside grown and looked at",
      .when_full = TABLE_DENY,

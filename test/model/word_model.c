@@ -332,6 +332,11 @@ static void begin(void)
 static void end(void)
 {
     model_check(word.value.value == expected_raw(), "the word changed in the end");
+    const uint64_t highest = most(word.high.value, word.value.value);
+    for (int i = 0; i < model.raws && !model.closed && scene->mistake == NULL; i++) {
+        const bool here = !word_is_closed(model.raw[i]) && model.raw_generation[i] == model.rule.generation;
+        model_check(!here || model.raw[i] <= highest, "a value was above what the next clock is set by");
+    }
 }
 
 /* ---- scenes ---- */
@@ -383,6 +388,9 @@ static const struct scene scenes[] = {
     {.name = "two settle down, A -> B scale",
      .taken = 2,
      .script = {{SETTLES(5, 1)}, {SETTLES(5, 0)}, {CHANGES(6, FAST, WEIR_SCALE)}}},
+    {.name = "settle down beside a take that is settled",
+     .taken = 2,
+     .script = {{SETTLES(0, 0)}, {TAKES(0, 2), SETTLES(0, 0)}}},
     {.name = "to unlimited", .taken = 2, .script = {{TAKES(5, 3)}, {CHANGES(6, UNLIMITED, WEIR_KEEP)}}},
     {.name = "moved to a cell and back, a take",
      .taken = 2,

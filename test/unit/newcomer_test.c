@@ -275,6 +275,14 @@ static void when_all_are_live(void **unused)
 }
 
 /* A process that does not know of the newest area is told so, and nothing else. */
+static void is_told_of_an_area(struct table_answer answer)
+{
+    assert_int_equal(answer.verdict, TABLE_UNKNOWN);
+    assert_int_equal(answer.events, 0);
+    assert_int_equal(answer.drained, 0);
+    assert_int_equal(answer.charged, 0);
+}
+
 static void an_area_that_is_not_known(void **unused)
 {
     (void)unused;
@@ -282,12 +290,13 @@ static void an_area_that_is_not_known(void **unused)
         begin(TABLE_ALLOW, 1, 1);
         put(slot_number(3), OTHERS, owes);
         atom_store(&newest, 2);
-        const struct table_answer answer = ask(7, owes == 0 ? BURST + 1 : 10, NULL);
-        assert_int_equal(answer.verdict, TABLE_UNKNOWN);
-        assert_int_equal(answer.events, 0);
-        assert_int_equal(answer.drained, 0);
-        assert_int_equal(answer.charged, 0);
+        is_told_of_an_area(ask(7, owes == 0 ? BURST + 1 : 10, NULL));
     }
+    begin(TABLE_ALLOW, 1, 1); /* at a slot that is not committed, and stays so */
+    put_tentative(slot_number(3), 7, 10);
+    atom_store(&newest, 2);
+    is_told_of_an_area(ask(7, 10, NULL));
+    assert_int_equal(found_in(&memory[0][0], 7).tentative, 1);
 }
 
 static void a_part_comes_into_use(void **unused)
@@ -453,6 +462,20 @@ static void two_tentative_slots(void **unused)
     }
 }
 
+/* What is refused there commits it, and writes no time. */
+static void refused_at_a_tentative_slot(void **unused)
+{
+    (void)unused;
+    for (int64_t ahead = -5; ahead <= 5; ahead += 5) {
+        begin(TABLE_DENY, 1, 1);
+        put_tentative(slot_number(3), 7, (uint64_t)ahead);
+        const uint64_t time = atom_load(&slot_number(3)->time), owes = ahead > 0 ? 5 : 0;
+        refused(ask(7, BURST + 1, NULL), owes, 0);
+        is_committed_in(&memory[0][0], 7, owes);
+        assert_true(atom_load(&slot_number(3)->time) == time);
+    }
+}
+
 /* The times beside a mark are raised before its slot is committed: to what the displaced key owes, by at least one unit
    and by no more than that. */
 static void a_marked_slot_is_committed(void **unused)
@@ -490,6 +513,7 @@ int main(void)
         cmocka_unit_test(from_an_earlier_area),
         cmocka_unit_test(beside_a_mark_in_an_earlier_area),
         cmocka_unit_test(two_tentative_slots),
+        cmocka_unit_test(refused_at_a_tentative_slot),
         cmocka_unit_test(a_marked_slot_is_committed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

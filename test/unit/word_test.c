@@ -85,6 +85,26 @@ static void each_word_of_a_rule(void **unused)
     assert_int_equal(value, 20);
 }
 
+/* Where nothing was taken the value is that of the algorithm, or the clock's; in no case 0, which comes back. */
+static void a_fresh_state(void **unused)
+{
+    (void)unused;
+    struct word word;
+    struct rule rule = rule_from(500), read;
+    uint64_t value;
+    assert_int_equal(word_value(atom_load(&word_of(&word, 500, 0)->value)), 500);
+    rule.flags = 0;
+    word_open_with(&word, &rule, 0);
+    assert_true(word_read(&word, &read, &value));
+    assert_int_equal(value, 500 + BURST);
+    assert_int_equal(remaining(&word, 0), 0);
+    assert_int_equal(remaining(&word, 7), 7);
+    rule.algorithm = ALGORITHM_UNLIMITED;
+    word_open_with(&word, &rule, 0);
+    assert_true(word_read(&word, &read, &value));
+    assert_int_equal(value, 500);
+}
+
 static void a_cost_of_its_own(void **unused)
 {
     (void)unused;
@@ -186,6 +206,26 @@ static void clocks_are_set_above_all_values(void **unused)
     assert_int_equal(word_anchor(&word), 1);
 }
 
+/* From 2^61 on; then what was there before is forgotten: the clock goes on from 1, and leases have their permits. */
+static void numbering_starts_again(void **unused)
+{
+    (void)unused;
+    const uint64_t end = UINT64_C(1) << 61;
+    struct word word;
+    const struct rule again = rule_from(1);
+    struct rule rule;
+    uint64_t value;
+    assert_true(word_anchor(word_of(&word, 1, end - 1)) == end);
+    assert_int_equal(word_anchor(word_of(&word, end, end)), 1);
+    const weir_decision decision = taken(&word, 0, 5);
+    assert_true(word_settle(&word, 0, &decision, 0));
+    word_close(&word, &rule, &value);
+    assert_int_equal(word_anchor(&word), 1);
+    word_open_with(&word, &again, 0);
+    assert_int_equal(word_anchor(&word), 2);
+    assert_int_equal(traded(&word, (struct trade){.want = 5}).permits, 5);
+}
+
 /* Permits are taken along only where neither the value nor the clock, whichever is ahead, is below one that there was:
    somebody may have read that while fewer permits were out. */
 static void no_lease_below_a_value_that_was(void **unused)
@@ -206,14 +246,11 @@ static void no_lease_below_a_value_that_was(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_word_of_a_rule),
-        cmocka_unit_test(a_cost_of_its_own),
-        cmocka_unit_test(another_rule_begins_again),
-        cmocka_unit_test(up_to_the_last_value),
-        cmocka_unit_test(permits_that_are_out),
-        cmocka_unit_test(used_more_beside_leases),
-        cmocka_unit_test(clocks_are_set_above_all_values),
-        cmocka_unit_test(no_lease_below_a_value_that_was),
+        cmocka_unit_test(each_word_of_a_rule),     cmocka_unit_test(a_fresh_state),
+        cmocka_unit_test(a_cost_of_its_own),       cmocka_unit_test(another_rule_begins_again),
+        cmocka_unit_test(up_to_the_last_value),    cmocka_unit_test(permits_that_are_out),
+        cmocka_unit_test(used_more_beside_leases), cmocka_unit_test(clocks_are_set_above_all_values),
+        cmocka_unit_test(numbering_starts_again),  cmocka_unit_test(no_lease_below_a_value_that_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
