@@ -126,6 +126,18 @@ static inline bool table_look_is_own(const struct table_look *look, int i, uint6
     return look->owner[i] >> TABLE_TAG_SHIFT == tag && table_owned(look->owner[i], look->time[i]);
 }
 
+/* False if this key's debt came into a slot behind the look there, and may have left the old one before the look at
+   that: a copy is made without a change of an owner. */
+static inline bool table_copies_are_whole(const struct table_look *look, uint64_t tag)
+{
+    bool same = true;
+    for (int i = 0; i < look->count; i++) {
+        if (!table_look_is_own(look, i, tag) || !table_is_tentative(look->owner[i])) continue;
+        same = atom_load(&look->slot[i]->time) == look->time[i] && same;
+    }
+    return same;
+}
+
 static ATOM_INLINE int table_find_own_in(const struct table_look *look, int first, uint64_t tag)
 {
     int found = TABLE_NOWHERE;

@@ -51,6 +51,8 @@
      after the leaving, and see neither.  So a look in which the key has no slot, or only a tentative one, counts only
      if it is steady: all owners are the same again after it.  A thread that sees the old slot left sees the new one
      claimed at the second reading, because the claim came before.
+     A look at an earlier area counts only if tentative slots of the key owe the same again, too: nobody reads there
+     again before the commit, and the copy may have come into one behind the look at it.
    * Leaving lowers a time, so it is not done where there is a mark (see below).  The place in the other bucket was
      idle, so there a time only rises.
 
@@ -228,7 +230,7 @@ static void look_back(const struct table_call *call, unsigned area, struct past 
     const uint64_t now = call->question->now;
     const struct table_homes home = table_one_home(&call->table->area[area]);
     const struct table_look look = table_look_at(&home, call->question->hash);
-    past->torn = past->torn || !table_is_steady(&look);
+    past->torn = past->torn || !table_is_steady(&look) || !table_copies_are_whole(&look, call->tag);
     finish_displacing(&look, now);
     uint64_t owed = 0;
     for (int i = 0; i < TABLE_LOOK_SLOTS; i++) {
