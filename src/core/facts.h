@@ -18,7 +18,7 @@ enum { MIN_SLEEP_USUAL_NS = 50000 };
 enum { LATE_LEAST_NS = 1000000 };
 
 /* One thread that sleeps min_sleep_ns at a time finds what the limit lets through at once, and has one call of this
-   cost waiting: so many permits a second at most, or UINT64_MAX when that keeps up with the rate. */
+   cost, 1 or more, waiting: so many permits a second at most, or UINT64_MAX when that keeps up with the rate. */
 uint64_t facts_slept_per_s(const struct limit *limit, const struct rule *rule, uint64_t cost, uint64_t min_sleep_ns);
 
 /* The most permits that pass in any window [t, t + window_ns), cost 1 each. */
