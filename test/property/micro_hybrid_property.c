@@ -155,14 +155,15 @@ static void charge(struct prop *prop, struct subject *subject)
 {
     const struct micro_rule *rule = &subject->rig.micro.rule[0];
     const uint64_t cost = prop_pick(prop, MANY);
-    const struct lines lines = lines_for(subject, 0);
+    const int64_t wanted = (int64_t)(cost * rule->permit), need = at_most(wanted, (int64_t)rule->top);
+    const struct lines lines = lines_for(subject, need);
     const int64_t by_lag = at_least(lines.lag + (int64_t)rule->debt, 0);
     const int64_t by_level = at_least((int64_t)(rule->top + rule->debt) - lines.level, 0);
-    const int64_t ticks = at_most((int64_t)(cost * rule->permit), at_most(by_lag, by_level));
+    const int64_t ticks = at_most(wanted, at_most(by_lag, by_level));
     const struct micro_ask ask = {.now = subject->now, .cost = {cost}};
     const struct micro_answer answer = rig_charge(prop, &subject->rig, &ask);
     prop_note(prop, "%" PRIu64 ": charge %" PRIu64, subject->now, cost);
-    if (cost != 0) move(subject, 0, ticks);
+    if (cost != 0) move(subject, need, ticks);
     check(prop, subject, &answer);
 }
 

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "core/decide.h"
+#include "plan/plan.h"
 #include "redis/micro/kinds.h"
 #include "unit/micro_key.h"
 
@@ -91,6 +93,35 @@ static void used_permits_are_kept(void **unused)
     key_charge(&owing, NOW, 13);
     key_change(&owing, "10/s burst=5");
     assert_refused(key_take(&owing, NOW, 1), 400000); /* all 5, and 3 that are owed */
+}
+
+/* What the first charge of a key leaves is the same in an engine and without one. */
+static void a_first_charge(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {"10/s burst=4 debt=3",
+                                        "10/s burst=4 debt=0",
+                                        "10/s algorithm=hybrid burst=4 debt=3",
+                                        "10/s algorithm=hybrid burst=4 debt=0",
+                                        "10/s algorithm=hybrid burst=4 debt=3 start=full",
+                                        "10r/s burst=4 nodelay",
+                                        "4/400ms algorithm=fixed-window"};
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        for (uint64_t cost = 1; cost <= 9; cost += 2) {
+            const weir_plan plan = plan_of(texts[i]);
+            uint64_t state[64] = {0};
+            weir_decision decision;
+            decide_charge(plan_rules(plan_inside_const(&plan)), state, NOW * 1000, &cost, &decision);
+            const uint64_t remaining = decision.remaining;
+            decision = weir_decide(&plan, state, (weir_instant){NOW * 1000}, 1);
+            struct key key = key_of(texts[i]);
+            const struct micro_answer answer = key_charge(&key, NOW, cost);
+            assert_int_equal(answer.remaining, remaining);
+            const struct micro_answer next = key_take(&key, NOW, 1);
+            assert_int_equal(next.verdict, decision.verdict);
+            if (next.verdict == WEIR_DENY) assert_int_equal(next.retry * 1000, decision.retry_ns);
+        }
+    }
 }
 
 /* Some nodes have burst 10, others still 4: at those no more than 4 counts as used, so each call that passes there lets
@@ -605,6 +636,7 @@ int main(void)
         cmocka_unit_test(what_is_no_mark),
         cmocka_unit_test(marks),
         cmocka_unit_test(used_permits_are_kept),
+        cmocka_unit_test(a_first_charge),
         cmocka_unit_test(nodes_with_two_bursts),
         cmocka_unit_test(values_of_format_1),
         cmocka_unit_test(of_no_rule),

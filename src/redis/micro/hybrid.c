@@ -122,10 +122,11 @@ static uint64_t full(const struct one *one, uint64_t now)
 static void charge(const struct one *one, uint64_t now, uint64_t cost)
 {
     const struct micro_rule *rule = one->rule;
-    const struct lines lines = lines_at(one, now, 0);
+    const uint64_t wanted = multiply_capped(cost, rule->permit);
+    const struct lines lines = lines_at(one, now, least(wanted, rule->top));
     const uint64_t by_lag = subtract_to_zero(lines.lag, ZERO - rule->debt);
     const uint64_t by_level = subtract_to_zero(rule->top + rule->debt, lines.level);
-    const uint64_t ticks = least(multiply_capped(cost, rule->permit), least(by_lag, by_level));
+    const uint64_t ticks = least(wanted, least(by_lag, by_level));
     store(one, now, (struct lines){lines.lag - ticks, lines.level + ticks});
 }
 

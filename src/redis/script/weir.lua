@@ -866,9 +866,10 @@ end
 hybrid.idle = hybrid.full
 
 function hybrid.charge(rule, cell, now, cost)
-    local lag, level = lines_at(rule, cell, now, 0)
+    local wanted = times(cost, rule.permit)
+    local lag, level = lines_at(rule, cell, now, min(wanted, rule.top))
     local by_lag, by_level = max(lag - (ZERO - rule.debt), 0), max(rule.top + rule.debt - level, 0)
-    local ticks = min(times(cost, rule.permit), by_lag, by_level)
+    local ticks = min(wanted, by_lag, by_level)
     store_lines(rule, cell, now, lag - ticks, level + ticks)
 end
 
