@@ -116,6 +116,11 @@ static void a_sum_that_does_not_fit_is_never_taken_for_a_smaller_one(void **unus
                "1/999999883ns guaranteed", "999000/s guaranteed");
     const char *const message = "the guarantees are 1000004.001/s in total, more than the 1000003/s of their parent, "
                                 "with the 1000000/s of tenants[4]";
+    /* 2 and 8/3 of the steps in which is rounded, and the parent lets 4 through. */
+    ASSERT_SUM("1/4611686018427387904ns",
+               "the guarantees are 2/4611686018427387904ns in total, more than the 1/4611686018427387904ns of their "
+               "parent, with the 1/6917529027641081856ns of tenants[1]",
+               "1/9223372036854775808ns guaranteed", "1/6917529027641081856ns guaranteed");
     ASSERT_SUM("1000003/s", message, "1/999999937ns guaranteed", "1/999999929ns guaranteed", "1/999999893ns guaranteed",
                "1/999999883ns guaranteed", "1000000/s guaranteed");
 }

@@ -108,9 +108,8 @@ static const char *why_not_behind(const struct limit *parent, const struct limit
 int tenants_check_sum(const struct limit *parent, const struct tenants_set *tenants, size_t *wrong, weir_error *error)
 {
     struct tenants_sum sum = {{0, 1}, false};
-    struct tenants_rate most_allowed = {0, 1}, rate = {0, 1};
-    const bool rated = algorithm_has_rate(parent->algorithm) && parent->algorithm != ALGORITHM_CONCURRENT;
-    if (rated && !tenants_rate(parent, &most_allowed)) most_allowed = (struct tenants_rate){0, 1};
+    struct tenants_rate most_allowed, rate;
+    const bool rated = parent->algorithm != ALGORITHM_CONCURRENT && tenants_rate(parent, &most_allowed);
     for (size_t i = 0; i < tenants->count; i++) {
         const struct limit *guaranteed = guaranteed_by(tenants->plan[i]);
         if (guaranteed == NULL || !tenants_rate(guaranteed, &rate)) continue;
