@@ -41,9 +41,13 @@ static void waits_are_told_so(void **state)
         {1000, "1 \xc2\xb5s"},
         {998001, "999 \xc2\xb5s"},
         {999001, "1 ms"},
+        {1000000, "1 ms"},
+        {1000001, "2 ms"},
         {11000001, "12 ms"},
         {99000000, "99 ms"},
         {99000001, "0.1 s"},
+        {100000000, "0.1 s"},
+        {100000001, "0.2 s"},
         {400000000, "0.4 s"},
         {900000001, "1 s"},
         {SECOND + 1, "1.1 s"},
@@ -57,11 +61,13 @@ static void waits_are_told_so(void **state)
         {3599 * SECOND + 1, "1 h"},
         {HOUR + 1, "1 h 1 min"},
         {DAY - 60 * SECOND + 1, "1 d"},
+        {DAY + 1, "1 d 1 h"},
         {2 * DAY + 2 * HOUR + 1, "2 d 3 h"},
         {20 * DAY, "20 d"},
         {YEAR - HOUR + 1, "1 year"},
         {YEAR + 1, "1 year 1 d"},
         {5 * YEAR + 20 * DAY, "5 years 20 d"},
+        {UINT64_MAX, "584 years 343 d"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char text[TEXT_SIZE];
