@@ -44,10 +44,13 @@ static void a_ceiling_lets_through_what_is_guaranteed(void **unused)
     assert_mistake("5/s burst=6 guaranteed; 10/s burst=5", 36, "its burst is at least as large");
     assert_mistake("5/s burst=1100ms guaranteed; 5/s", 30, "its burst is at least as large");
     assert_mistake("5/s guaranteed; 9/s algorithm=sliding-log", 17, "this window has to hold");
+    assert_mistake("1/s burst=1000000001ns guaranteed; 2/s algorithm=sliding-window", 36, "this window has to hold");
     assert_mistake("5/s guaranteed; 20/s gap=1ms", 26, "leave gap= out");
     assert_mistake("5/s guaranteed; 20/s catchup=2", 17, "beside a guaranteed limit");
     const char *const fine[] = {
         "5/s guaranteed; 5/s",
+        "1/s burst=1000000001ns guaranteed; 3/s algorithm=sliding-window",
+        "1/s burst=1 guaranteed; 2/s algorithm=sliding-window",
         "5/s burst=1s guaranteed; 5/s",
         "5/s guaranteed; 300/min",
         "5/s guaranteed; 10/s algorithm=sliding-log; 10/s algorithm=fixed-window; 305/min algorithm=sliding-window",

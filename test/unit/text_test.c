@@ -649,6 +649,7 @@ static void mistakes_of_the_interface(void **unused)
         {"10mb/s", 3, "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits", ""},
         {"10 Mbit/s", 4, "bits or bytes? write 10MB/s for bytes, 1250kB/s for ten megabits", ""},
         {"10kib/s", 3, "expected KiB, MiB or GiB; for example 10KiB/s", ""},
+        {"10kB", 3, "unknown word \"kB\"", ""},
         {"100rsp", 4, "unknown word \"rsp\"; did you mean rps?", ""},
         {"10/s algorithm=leaky_bucket", 16, "unknown algorithm \"leaky_bucket\"; did you mean leaky-bucket?", ""},
         {"10/s algorithm=slidng-window", 16, "unknown algorithm \"slidng-window\"; did you mean sliding-window?", ""},

@@ -139,11 +139,51 @@ static void durations_are_told_so(void **state)
     }
 }
 
+static void three_digits_are_about_as_much(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } rows[] = {
+        {0, "0 ns"},
+        {999, "999 ns"},
+        {1004, "1 \xc2\xb5s"},
+        {1005, "1.01 \xc2\xb5s"},
+        {999499, "999 \xc2\xb5s"},
+        {999500, "1 ms"},
+        {123456789, "123 ms"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[TEXT_SIZE];
+        write_about(&(struct writer){text, TEXT_SIZE, 0}, rows[i].ns);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
+static void decimals_are_told_so(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t digits;
+        uint32_t places;
+        const char *text;
+    } rows[] = {{0, 0, "0"},    {0, 3, "0"},       {5, 1, "0.5"},     {5, 3, "0.005"},
+                {50, 2, "0.5"}, {1050, 2, "10.5"}, {1001, 3, "1.001"}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[TEXT_SIZE];
+        write_decimal(&(struct writer){text, TEXT_SIZE, 0}, rows[i].digits, rows[i].places);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_told_so),
         cmocka_unit_test(durations_are_told_so),
+        cmocka_unit_test(three_digits_are_about_as_much),
+        cmocka_unit_test(decimals_are_told_so),
         cmocka_unit_test(no_less_is_said_and_not_twice_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
