@@ -349,7 +349,7 @@ static void test_stock_is_closed(void **state)
     weir_close(limiter);
 }
 
-/* A call that comes long after it was filled has its own time. */
+/* A call that comes long after it was filled has its own time, and fills it for nobody. */
 static void test_stock_ages(void **state)
 {
     (void)state;
@@ -357,6 +357,7 @@ static void test_stock_ages(void **state)
     machine.now_ns += 9 * MS;
     const uint64_t came_ns = machine.now_ns;
     assert_true(start_one(limiter, NULL).start.ns >= came_ns);
+    assert_false(limiter_stocked(limiter));
     weir_close(limiter);
 }
 
