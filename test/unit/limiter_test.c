@@ -729,6 +729,30 @@ static void test_stats_of_pacing(void **state)
     weir_close(limiter);
 }
 
+/* A permit that is given ahead in part is told as a whole one, and one that is due in part not yet. */
+static void test_stats_in_whole_permits(void **state)
+{
+    static const struct {
+        uint64_t ns, due, ahead, backlog, missed;
+    } rows[] = {
+        {0, 1, 3, 0, 0},        {50 * MS, 1, 3, 0, 0},  {100 * MS, 2, 2, 0, 0},   {250 * MS, 3, 1, 0, 0},
+        {300 * MS, 4, 0, 0, 0}, {399 * MS, 4, 0, 0, 0}, {1150 * MS, 12, 0, 2, 6},
+    };
+    (void)state;
+    weir_limiter *limiter = open_limiter("10/s", WEIR_CLOCK_MANUAL, WEIR_PACE);
+    for (int i = 0; i < 4; i++) assert_allowed(weir_reserve(limiter, 1, S), 1);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_stats stats;
+        set_ns(limiter, rows[i].ns);
+        weir_read_stats(limiter, &stats, sizeof stats);
+        assert_int_equal(stats.due, rows[i].due);
+        assert_int_equal(stats.ahead, rows[i].ahead);
+        assert_int_equal(stats.backlog, rows[i].backlog);
+        assert_int_equal(stats.missed, rows[i].missed);
+    }
+    weir_close(limiter);
+}
+
 static uint64_t late_now_ns(weir_limiter *limiter)
 {
     weir_stats stats;
@@ -1169,6 +1193,7 @@ int main(void)
         cmocka_unit_test(test_every_question_sets_the_clock_anew),
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_stats_of_pacing),
+        cmocka_unit_test(test_stats_in_whole_permits),
         cmocka_unit_test(test_late_only_beyond_the_pool),
         cmocka_unit_test(test_not_late_by_workers_that_wait),
         cmocka_unit_test(test_skip),
