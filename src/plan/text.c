@@ -298,8 +298,6 @@ static bool read_limit(struct reader *reader)
 {
     bool found;
     memset(reader->limit, 0, sizeof *reader->limit);
-    memset(reader->column, 0, sizeof reader->column);
-    memset(reader->value, 0, sizeof reader->value);
     reader->nginx = reader->bare = false;
     reader->brought = 0;
     reader->seen = 0;

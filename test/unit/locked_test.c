@@ -174,12 +174,31 @@ static void a_change_waits_while_the_stock_is_filled(void **state)
     weir_close(caller.limiter);
 }
 
+/* Others are first, whatever comes of the change: so it need not wait, and may ask again at once. */
+static void who_is_behind_others_is_refused_meanwhile(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_limiter("3 concurrent lease=1s", WEIR_CLOCK_MANUAL, WEIR_ADMIT);
+    struct turn first = {0};
+    struct home_held held;
+    turns_join(&limiter->turns, &first);
+    home_close(limiter, &held);
+    const weir_decision decision = weir_take(limiter, 1);
+    assert_int_equal(decision.verdict, WEIR_DENY);
+    assert_int_equal(decision.retry_ns, 1);
+    home_open(limiter, &held);
+    turns_leave(&limiter->turns, &first);
+    assert_int_equal(weir_take(limiter, 1).verdict, WEIR_ALLOW);
+    weir_close(limiter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_needs_the_state_waits_for_a_change),
         cmocka_unit_test(a_change_waits_for_each_queue),
         cmocka_unit_test(a_change_waits_while_the_stock_is_filled),
+        cmocka_unit_test(who_is_behind_others_is_refused_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
