@@ -1006,6 +1006,25 @@ static void test_settle_up_to_the_debt(void **state)
     weir_close(limiter);
 }
 
+/* What stands behind the costs of its limits is not read. */
+static void test_each_of_one(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"10/s burst=5", "5/s algorithm=sliding-log",
+                                         "5/s count-refused algorithm=sliding-log"};
+    for (size_t i = 0; i < LENGTH(limits); i++) {
+        weir_limiter *limiter = open_manual(limits[i]);
+        const uint64_t cost[2] = {3, 9}, actual[2] = {1, 9};
+        uint64_t end[2] = {0, 77};
+        weir_decision decision = weir_take_each(limiter, cost, end);
+        assert_allowed(decision, 3);
+        assert_int_equal(end[1], 77);
+        weir_settle_each(limiter, &decision, cost, actual, end);
+        assert_int_equal(weir_peek(limiter, 0).remaining, 4);
+        weir_close(limiter);
+    }
+}
+
 static void test_peek_limit(void **state)
 {
     (void)state;
@@ -1205,6 +1224,7 @@ int main(void)
         cmocka_unit_test(test_charge),
         cmocka_unit_test(test_charge_of_a_list),
         cmocka_unit_test(test_settle_up_to_the_debt),
+        cmocka_unit_test(test_each_of_one),
         cmocka_unit_test(test_peek_limit),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_take_wait_at_once),
