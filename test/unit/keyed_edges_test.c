@@ -462,7 +462,7 @@ static void structs_of_other_versions(void **unused)
 static void modes(void **unused)
 {
     (void)unused;
-    static const unsigned good[] = {0600, 0660, 0640, 0644, 0666}, bad[] = {0400, 0200, 060, 0777, 0700, 010600, 1};
+    static const unsigned good[] = {0, 0600, 0660, 0640, 0644, 0666}, bad[] = {0400, 0200, 060, 0777, 0700, 010600, 1};
     const mode_t before = umask(0077);
     weir_table_options options = WEIR_TABLE_OPTIONS;
     struct stat file;
@@ -472,7 +472,7 @@ static void modes(void **unused)
         options.mode = good[i];
         weir_table_close(open_with(options));
         assert_int_equal(stat(path, &file), 0);
-        assert_int_equal(file.st_mode & 07777, good[i]);
+        assert_int_equal(file.st_mode & 07777, good[i] != 0 ? good[i] : 0600);
         weir_table_close(open_with(options));
         unlink(path);
     }
@@ -481,6 +481,50 @@ static void modes(void **unused)
         refused(options, WEIR_EINVAL, "options.mode");
     }
     umask(before);
+}
+
+/* A word of the file's first page with these bits of it turned over. */
+static void turn_over(unsigned word, uint64_t bits)
+{
+    uint64_t value = 0;
+    const int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &value, sizeof value, 8 * (off_t)word), sizeof value);
+    value ^= bits;
+    assert_int_equal(pwrite(fd, &value, sizeof value, 8 * (off_t)word), sizeof value);
+    close(fd);
+}
+
+/* Whose format this weir does not read, or nobody's. */
+static void files_of_other_weirs(void **unused)
+{
+    (void)unused;
+    enum { FORMAT = 1, SHAPE = 2 };
+    const weir_plan log = plan_of("10/h algorithm=sliding-log");
+    static const struct {
+        uint64_t format, shape;
+        const char *slots, *wide;
+    } rows[] = {
+        {UINT64_C(1) << 15, 0, " is of a newer weir: format 327", " is of a newer weir: format 327"},
+        {UINT64_C(1) << 15, 1, " is of another weir: format 327", " is of another weir: format 327"},
+        {UINT64_C(1) << 15, 0, " of 16-byte slots, and weir " WEIR_VERSION " reads ",
+         " of wide slots, and weir " WEIR_VERSION " reads "},
+        {UINT64_C(1) << 15, 1, ", and weir " WEIR_VERSION " reads 1 to 4; ",
+         ", and weir " WEIR_VERSION " reads 1 to 4; "},
+        {UINT64_C(1) << 16, 0, " is of a machine with another word size", " is of a machine with another word size"},
+        {UINT64_C(1) << 32, 0, " is of a machine with another byte order", " is of a machine with another byte order"},
+    };
+    for (size_t i = 0; i < 2 * LENGTH(rows); i++) {
+        const bool wide = i % 2 != 0;
+        weir_table_options options = WEIR_TABLE_OPTIONS;
+        options.path = path;
+        options.keys_max = 10;
+        options.plan = wide ? &log : NULL;
+        weir_table_close(open_with(options));
+        turn_over(FORMAT, rows[i / 2].format);
+        turn_over(SHAPE, rows[i / 2].shape);
+        refused(options, WEIR_EVERSION, wide ? rows[i / 2].wide : rows[i / 2].slots);
+        unlink(path);
+    }
 }
 
 /* As after a copy that leaves out zeros: space for what was left out is had before it is needed. */
@@ -690,6 +734,7 @@ int main(void)
         cmocka_unit_test(structs_of_other_versions),
         cmocka_unit_test(stats_of_other_versions),
         IN_A_FOLDER(modes),
+        IN_A_FOLDER(files_of_other_weirs),
         IN_A_FOLDER(a_file_with_holes),
         IN_A_FOLDER(twice_in_one_process),
         IN_A_FOLDER(a_file_beside_an_older_weir),
