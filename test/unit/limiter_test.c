@@ -1021,6 +1021,8 @@ static void test_each_of_one(void **state)
         assert_int_equal(end[1], 77);
         weir_settle_each(limiter, &decision, cost, actual, end);
         assert_int_equal(weir_peek(limiter, 0).remaining, 4);
+        assert_allowed(weir_take_each_wait(limiter, cost, end, 0), 3);
+        assert_int_equal(weir_peek(limiter, 0).remaining, 1);
         weir_close(limiter);
     }
 }

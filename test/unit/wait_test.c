@@ -286,6 +286,31 @@ static void test_nap_as_long_as_late(void **state)
     }
 }
 
+/* ---- refusals that count ---- */
+
+static weir_limiter *open_half_a_second_ago(void)
+{
+    weir_limiter *limiter = open_made_up("2/s count-refused algorithm=sliding-log", 0, 0);
+    assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
+    machine.now_ns += 500 * MS;
+    return limiter;
+}
+
+/* One for want of patience counts, one on the way to a start does not. */
+static void test_refusals_on_the_way(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_half_a_second_ago();
+    start_one(limiter, NULL);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+    weir_close(limiter);
+    limiter = open_half_a_second_ago();
+    assert_int_equal(weir_take_wait(limiter, 1, MS).verdict, WEIR_DENY);
+    machine.now_ns += 600 * MS;
+    assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+    weir_close(limiter);
+}
+
 /* ---- the stock ---- */
 
 static weir_limiter *open_with_stock(void)
@@ -732,6 +757,7 @@ int main(void)
         cmocka_unit_test(test_how_long_it_was_held),
         cmocka_unit_test(test_nap_for_nothing),
         cmocka_unit_test(test_nap_as_long_as_late),
+        cmocka_unit_test(test_refusals_on_the_way),
         cmocka_unit_test(test_stock_is_spent),
         cmocka_unit_test(test_stock_is_given_back),
         cmocka_unit_test(test_stock_is_closed),
