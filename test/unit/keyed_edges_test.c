@@ -335,7 +335,9 @@ static void what_lasts_too_long_never_passes(void **unused)
     (void)unused;
     const weir_plan plan = plan_of("100/600d"), list = plan_of("1/h; 100/600d");
     weir_table *table = open_default();
+    const weir_plan other = plan_of("100/h"); /* the key has a slot by it */
     assert_int_equal(weir_table_fits(table, &plan, NULL), WEIR_EUNSUPPORTED);
+    assert_true(weir_allowed(weir_table_take(table, &other, weir_key_text("k"), 1)));
     for (int i = 0; i < 100; i++) {
         const weir_decision decision = weir_table_take(table, &plan, weir_key_text("k"), 1);
         assert_int_equal(decision.verdict, WEIR_NEVER);
