@@ -66,6 +66,12 @@ static void what_cannot_be_had_is_refused_at_once(void **unused)
     options.keys_max--;
     options.plan = &log;
     refused(options, WEIR_EINVAL, "keys_max");
+    const weir_plan most = plan_of("268435446/h algorithm=sliding-log"),
+                    more = plan_of("268435447/h algorithm=sliding-log"); /* by 8 bytes in each of two copies */
+    options.plan = &most;
+    refused(options, WEIR_EINVAL, "options.keys_max: so many keys");
+    options.plan = &more;
+    refused(options, WEIR_EINVAL, "options.plan: its state takes more than 4 GiB a key");
     options.keys_max = 1;
     options.plan = &huge;
     refused(options, WEIR_EINVAL, "options.plan");
@@ -537,6 +543,29 @@ static void files_of_other_weirs(void **unused)
     }
 }
 
+/* Whole, but for the sizes, which do not go together. */
+static void a_file_without_room_for_a_slot(void **unused)
+{
+    (void)unused;
+    const weir_plan log = plan_of("10/h algorithm=sliding-log");
+    _Alignas(64) static unsigned char page[REGION_PAGE];
+    const struct region_times times = {.monotonic_ns = weir_now().ns, .unix_ns = S};
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.path = path;
+    options.keys_max = 1;
+    options.plan = &log;
+    weir_table *table = open_with(options);
+    struct region_shape shape = table->view.shape;
+    const uint64_t bytes = table->view.area[0].bytes;
+    weir_table_close(table);
+    shape.slot_bytes = (uint32_t)bytes; /* nothing is left for what stands before it */
+    region_make(page, &shape, bytes, &times);
+    const int fd = open(path, O_RDWR);
+    assert_int_equal(pwrite(fd, page, sizeof page, 0), sizeof page);
+    close(fd);
+    refused(options, WEIR_EMISMATCH, "damaged or cut off");
+}
+
 /* As after a copy that leaves out zeros: space for what was left out is had before it is needed. */
 static void a_file_with_holes(void **unused)
 {
@@ -746,6 +775,7 @@ int main(void)
         cmocka_unit_test(stats_of_other_versions),
         IN_A_FOLDER(modes),
         IN_A_FOLDER(files_of_other_weirs),
+        IN_A_FOLDER(a_file_without_room_for_a_slot),
         IN_A_FOLDER(a_file_with_holes),
         IN_A_FOLDER(twice_in_one_process),
         IN_A_FOLDER(a_file_beside_an_older_weir),
