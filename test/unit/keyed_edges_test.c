@@ -354,6 +354,12 @@ static void what_lasts_too_long_never_passes(void **unused)
     assert_int_equal(second.limit, 1);
     assert_int_equal(weir_table_charge(table, &plan, weir_key_text("k"), 1).verdict, WEIR_NEVER);
     assert_int_equal(weir_table_peek(table, &plan, weir_key_text("k"), 0, 1).verdict, WEIR_NEVER);
+    const weir_plan both = plan_of("100/600d; 5/h");
+    weir_ask asks[] = {{&both, weir_key_text("k"), 6, {0}}, {&other, weir_key_text("other"), 6, {0}}};
+    assert_false(weir_table_take_all(table, asks, 2, weir_now()));
+    assert_int_equal(asks[0].decision.verdict, WEIR_NEVER);
+    assert_int_equal(asks[0].decision.limit, 0);
+    assert_int_equal(asks[1].decision.verdict, WEIR_ALLOW);
     weir_table_close(table);
 }
 
@@ -369,7 +375,9 @@ static void the_same_key_twice(weir_table *table, const weir_plan *twice)
     assert_int_equal(weir_table_peek(table, twice, weir_key_text("k"), -1, 0).remaining, 1);
     /* One is left: each would pass, both do not.  None is taken, and one of them says that it was refused. */
     assert_false(weir_table_take_all(table, asks, 3, now));
-    assert_true(asks[0].decision.verdict != WEIR_ALLOW || asks[2].decision.verdict != WEIR_ALLOW);
+    const weir_decision *refused = &asks[asks[0].decision.verdict != WEIR_ALLOW ? 0 : 2].decision;
+    assert_int_equal(refused->verdict, WEIR_DENY);
+    assert_true(refused->retry_ns > 0);
     assert_int_equal(asks[1].decision.verdict, WEIR_ALLOW);
     assert_int_equal(weir_table_peek(table, twice, weir_key_text("k"), -1, 0).remaining, 1);
     assert_int_equal(weir_table_peek(table, twice, weir_key_text("other"), -1, 0).remaining, 2);

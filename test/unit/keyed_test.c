@@ -214,6 +214,10 @@ static void costs_may_differ(void **unused)
     weir_decision second = weir_table_take_each(table, &plan, weir_key_text("k"), cost, NULL);
     assert_int_equal(second.verdict, WEIR_DENY);
     assert_int_equal(second.limit, 1);
+    /* One number for both would be wrong for one of them. */
+    weir_decision same = first;
+    weir_table_settle(table, &plan, weir_key_text("k"), &same, 0);
+    assert_int_equal(weir_table_take_each(table, &plan, weir_key_text("k"), cost, NULL).verdict, WEIR_DENY);
     weir_table_settle_each(table, &plan, weir_key_text("k"), &first, cost, used, end);
     assert_true(weir_allowed(weir_table_take_each(table, &plan, weir_key_text("k"), cost, NULL)));
     /* What was refused has charged neither. */
@@ -236,6 +240,9 @@ static void a_list_is_reserved_at_its_latest_start(void **unused)
     weir_instant then = later.start;
     assert_false(weir_allowed(weir_table_take_at(table, &first, key, then, 10)));
     assert_true(weir_allowed(weir_table_take_at(table, &first, key, then, 9)));
+    const weir_plan turned = plan_of("6/min burst=1; 10/s burst=10");
+    assert_true(weir_allowed(weir_table_take(table, &turned, weir_key_text("other"), 1)));
+    assert_int_equal(weir_table_reserve(table, &turned, weir_key_text("other"), 1, WEIR_FOREVER).limit, 0);
     weir_table_close(table);
 }
 
