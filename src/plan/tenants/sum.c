@@ -69,7 +69,7 @@ static void write_sum(struct writer *writer, const struct tenants_sum *sum, cons
 static const struct limit *guaranteed_by(const weir_plan *tenant)
 {
     const struct plan *plan = plan_inside_const(tenant);
-    return plan->count != 0 && tenants_guaranteed(&plan->rule[0]) ? &plan->limit[0] : NULL;
+    return tenants_guaranteed(&plan->rule[0]) ? &plan->limit[0] : NULL;
 }
 
 static int not_backed(weir_error *error, const struct limit *parent, const struct tenants_set *tenants, size_t wrong,
