@@ -121,6 +121,23 @@ static void a_look_finds_it_too(void **unused)
     tables_close(named.tables);
 }
 
+/* In wide slots, those of a named limit have locks of their own. */
+static void several_keys_of_a_wide_limit(void **unused)
+{
+    (void)unused;
+    struct named named = open_named(NULL, "3/h algorithm=sliding-log");
+    weir_ask asks[] = {{&named.plan, weir_key_text("ann"), 1, {0}}, {&named.plan, weir_key_text("bob"), 2, {0}}};
+    const weir_instant now = {named.now_ns};
+    assert_true(weir_table_take_all(named.table, asks, 2, now));
+    assert_false(weir_table_take_all(named.table, asks, 2, now));
+    assert_int_equal(asks[0].decision.verdict, WEIR_ALLOW);
+    assert_int_equal(asks[1].decision.verdict, WEIR_DENY);
+    assert_true(asks[1].decision.retry_ns > 3000 * SECOND);
+    check_left(&named, "ann", 2, 0);
+    check_left(&named, "bob", 1, 0);
+    tables_close(named.tables);
+}
+
 /* For one key: its state is not that of the limit, nor of another rule for that key, but that of the same rule. */
 static void an_override_starts_fresh(void **unused)
 {
@@ -211,7 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(used_permits_are_kept),    cmocka_unit_test(after_several_changes),
-        cmocka_unit_test(a_look_finds_it_too),
+        cmocka_unit_test(a_look_finds_it_too),      cmocka_unit_test(several_keys_of_a_wide_limit),
         cmocka_unit_test(an_override_starts_fresh), cmocka_unit_test(what_is_owed_stays),
         cmocka_unit_test(after_a_restart),          cmocka_unit_test(as_counted),
     };
