@@ -73,6 +73,10 @@ static void test_open_refuses(void **state)
     options = (weir_options)WEIR_OPTIONS;
     options.tick_ns = 999;
     refuses_options(&options, "tick_ns");
+    options.tick_ns = 1000;
+    weir_limiter *fastest;
+    assert_int_equal(weir_open(&fastest, "10/s", &options, NULL), 0);
+    weir_close(fastest);
     weir_error error;
     weir_limiter *limiter = (void *)&error;
     assert_int_equal(weir_open(&limiter, "10/", NULL, &error), WEIR_EINVAL);

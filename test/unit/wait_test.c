@@ -429,9 +429,9 @@ static void test_no_nap(void **state)
     assert_true(weir_allowed(weir_take_wait(limiter, 1, S)));
     assert_int_equal(machine.sleeps, 1);
     weir_close(limiter);
-    static const char *const limits[] = {"30000/s", "1000000/s burst=49",
-                                         "1000000/s; 1000000/s burst=1 algorithm=gcra"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const limits[] = {"30000/s", "1000000/s burst=49", "1000000/s; 1000000/s burst=1 algorithm=gcra",
+                                         "1000000/s; 65536 concurrent lease=1ms"};
+    for (size_t i = 0; i < LENGTH(limits); i++) {
         limiter = open_made_up(limits[i], 0, 0);
         start_one(limiter, NULL);
         machine.meanwhile = take_all;
