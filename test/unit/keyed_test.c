@@ -595,6 +595,27 @@ static void a_full_table_follows_its_rule(void **unused)
     }
 }
 
+/* Each slot is idle half an hour after it was taken, though the key itself could pass twice. */
+static void a_full_table_says_when_it_has_room(void **unused)
+{
+    (void)unused;
+    const weir_plan plan = plan_of("2/h");
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.keys_max = 100;
+    options.when_full = WEIR_FULL_DENY;
+    weir_table *table = open_with(options);
+    unsigned refused = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        const weir_decision decision = weir_table_take(table, &plan, (weir_key){&i, sizeof i}, 1);
+        if (weir_allowed(decision)) continue;
+        assert_int_equal(decision.verdict, WEIR_DENY);
+        assert_in_range(decision.retry_ns, 1700 * S, 1800 * S);
+        refused++;
+    }
+    assert_true(refused > 0);
+    weir_table_close(table);
+}
+
 static void the_most_refused_are_told(void **unused)
 {
     (void)unused;
@@ -641,6 +662,7 @@ int main(void)
         cmocka_unit_test(a_private_table_grows),
         cmocka_unit_test(keys_that_found_room),
         cmocka_unit_test(a_full_table_follows_its_rule),
+        cmocka_unit_test(a_full_table_says_when_it_has_room),
         cmocka_unit_test(the_most_refused_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

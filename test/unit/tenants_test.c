@@ -226,6 +226,7 @@ static void within_its_guarantee_a_tenant_passes_whatever_others_do(void **unuse
         assert_int_equal(tenant[0].decision.retry_ns, 200 * MS);
         assert_int_equal(tenant[0].decision.verdict, WEIR_DENY);
         assert_int_equal(tenant[1].decision.verdict, WEIR_ALLOW);
+        assert_int_equal(tenant[1].decision.retry_ns, 0);
         assert_int_equal(take_two(table, greedy, now), '-');
         assert_int_equal(greedy[1].decision.retry_ns, 300 * MS);
         assert_int_equal(take_two(table, tenant, now + 200 * MS - 1), '-');
