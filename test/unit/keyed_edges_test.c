@@ -131,6 +131,28 @@ static void nothing_stays_open(void **unused)
 
 /* ---- growing ---- */
 
+/* That all have rested is noted when the last slot has been looked at, as of when the first was; not sooner. */
+static void a_round_of_sweeps(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.keys_max = 100000;
+    weir_table *table = open_with(options);
+    const uint64_t buckets = 2 * keyed_slots(table)->area[0].half, opened_ns = atom_load(table->rested);
+    uint64_t sweeps = 0, rounds = 0;
+    assert_true(buckets > 10000);
+    for (uint64_t rested_ns = opened_ns; rounds < 2 && sweeps < 3 * buckets; sweeps++) {
+        keyed_maintain(table);
+        const uint64_t now_ns = atom_load(table->rested);
+        assert_true(now_ns >= rested_ns && now_ns <= weir_now().ns + table->offset_ns);
+        rounds += now_ns != rested_ns;
+        rested_ns = now_ns;
+        if (sweeps < 10) assert_int_equal(now_ns, opened_ns);
+    }
+    assert_int_equal(rounds, 2);
+    weir_table_close(table);
+}
+
 static void others_growth_is_known(void **unused)
 {
     (void)unused;
@@ -767,6 +789,7 @@ int main(void)
         IN_A_FOLDER(what_cannot_be_had_is_refused_at_once),
         cmocka_unit_test(the_smallest_table),
         IN_A_FOLDER(nothing_stays_open),
+        cmocka_unit_test(a_round_of_sweeps),
         IN_A_FOLDER(others_growth_is_known),
         cmocka_unit_test(growth_that_cannot_be_mapped),
         cmocka_unit_test(costs_of_all_sizes),
