@@ -572,6 +572,26 @@ static void test_spin_never(void **state)
     weir_close(limiter);
 }
 
+/* A process that has only one processor may spin on that. */
+static void test_spin_on_one_processor(void **state)
+{
+    (void)state;
+    weir_limiter *limiter;
+    weir_options options = WEIR_OPTIONS;
+    cpu_set_t before, one;
+    size_t first = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    while (!CPU_ISSET(first, &before)) first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    options.spin_ns = 1;
+    assert_int_equal(weir_open(&limiter, "1/s", &options, NULL), 0);
+    assert_int_equal(limiter->spin_processors, 1);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    weir_close(limiter);
+}
+
 /* ---- changes ---- */
 
 static void slow_down(void)
@@ -771,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_spin),
         cmocka_unit_test(test_spin_places),
         cmocka_unit_test(test_spin_never),
+        cmocka_unit_test(test_spin_on_one_processor),
         cmocka_unit_test(test_changes_reach_waiters),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_waiters_too_large_for_a_change),
