@@ -32,9 +32,9 @@ endif()
 
 # ---- unit: one file of the sources, or one idea ----
 weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_text algorithm arrivals ask bursty
-    bytes carry cell concurrent cost cycle dialect directive extremes facts fields five_per_second fixed_window hash
-    host hybrid keyed keyed_edges keyed_grow arguments keep keyed_one latency leaky lease lease_fork lease_list
-    lease_trade limiter limits list log log_held map memory micro micro_concurrent micro_log micro_state
+    bytes carry cell concurrent cost cycle dialect directive explain extremes facts fields five_per_second fixed_window
+    hash host hybrid keyed keyed_edges keyed_grow arguments keep keyed_one latency leaky lease lease_fork lease_list
+    lease_trade limiter limits list locked log log_held map memory micro micro_concurrent micro_log micro_state
     micro_tenants module_clock module_stamps newcomer num places plain plan profile quota_text recent region resp slept
     sliding_log sliding_window spelling stamp stamps stock stuck tenants text throttle timeline top tsc turns warmup
     wide wide_edges wide_plans wide_state word write)

@@ -86,7 +86,7 @@ void weir_skip(weir_limiter *limiter, uint64_t permits)
     limiter_shift(limiter, permits, NULL, false);
 }
 
-/* The due times of permits of a decision, from the nth on. */
+/* The due times of permits of a decision: of the nth, or of all from the first on. */
 struct asking {
     weir_limiter *limiter;
     const weir_decision *decision;
@@ -115,7 +115,6 @@ static void compute_due(const struct cell_content *content, void *context)
     /* A call that lost its start keeps the time at which it was due. */
     const uint64_t lost_ns = decision->due.ns != 0 ? decision->due.ns - ns_ceil_signed(rule, first) : 0;
     uint64_t end = decision->end - cost, tick = first + algorithm_apart(rule, algorithm, end, before);
-    end += ticks_of(rule, before);
     for (uint64_t i = 0; i < asking->count; i++) {
         asking->due_ns[i] = ns_ceil_signed(rule, tick) + lost_ns;
         tick += algorithm_apart(rule, algorithm, end, 1);

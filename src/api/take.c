@@ -310,7 +310,7 @@ weir_decision weir_peek_limit(weir_limiter *limiter, int limit, uint64_t cost)
 {
     const struct ask ask = {.now_ns = limiter_now_ns(limiter), .cost = cost, .peek = true};
     weir_decision decision = {.verdict = WEIR_NEVER, .limit = (uint32_t)limit, .start = {ask.now_ns}};
-    if (limit < 0 || limit >= WEIR_LIMITS_MAX) return decision;
+    if (limit < 0) return decision;
     if (limiter_stopped(limiter)) return stopped(ask.now_ns);
     if (limiter_paused(limiter)) return weir_peek(limiter, cost);
     limiter_renew(limiter, ask.now_ns);

@@ -71,7 +71,6 @@ static struct writer begin_error(weir_error *error)
 {
     struct writer writer = {error->message, sizeof error->message, 0};
     *error = (weir_error){.code = WEIR_EINVAL};
-    write_text(&writer, "");
     return writer;
 }
 

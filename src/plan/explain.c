@@ -185,11 +185,11 @@ static void explain_pace(struct writer *writer, const struct limit *limit, const
     explain_stall(writer, limit, facts);
 }
 
-/* Two starts are at least as far apart as the longest window that has room for only one. */
+/* Two starts are at least as far apart as the longest window that has room for only one; one that is longer than the
+   spacing has room for two. */
 static uint64_t shortest_gap_ns(const struct limit *limit, uint64_t spacing_ns)
 {
     uint64_t below = 0, above = add_saturating(spacing_ns, 1);
-    if (facts_most_in(limit, above) <= 1) return above;
     while (above - below > 1) {
         const uint64_t middle = below + (above - below) / 2;
         if (facts_most_in(limit, middle) <= 1) below = middle;

@@ -145,8 +145,7 @@ static const char simrate_is_gone[] =
 static void append_names(struct reader *reader)
 {
     const char *before = "; expected ";
-    int last = ALGORITHM_NAMES - 1;
-    while (!algorithm_has_rate((unsigned)last)) last--;
+    const int last = ALGORITHM_NAMES - 1; /* has a rate */
     for (int i = 1; i <= last; i++) {
         if (!algorithm_has_rate((unsigned)i)) continue;
         reader_append(reader, i == last ? " or " : before);
@@ -164,14 +163,14 @@ static bool read_name(struct reader *reader, uint8_t *algorithm)
         size++, reader->at++; /* leaky_bucket */
     const int found = words_find_algorithm(start, size);
     if (words_equal("simrate", start, size)) return reader_fail(reader, at, simrate_is_gone);
-    const char *const near = found < 0 ? words_nearest_algorithm(start, size) : NULL;
+    const char *const near = found == 0 ? words_nearest_algorithm(start, size) : NULL;
     if (near != NULL) {
         reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"; did you mean ");
         reader_append(reader, near);
         reader_append(reader, "?");
         return false;
     }
-    if (found < 0) {
+    if (found == 0) {
         reader_fail_at_word(reader, at, WEIR_EINVAL, "unknown algorithm \"", start, size, "\"");
         append_names(reader);
         return false;

@@ -64,7 +64,7 @@ bool reader_fail_unknown_word(struct reader *reader, size_t at, const char *star
 
 /* For text where a rate is expected, or a period behind a count: the error says how weir writes it if another tool
    writes it this way, and otherwise that it was not expected. */
-bool reader_fail_no_rate(struct reader *reader, size_t at, const char *expected);
+bool reader_fail_no_rate(struct reader *reader, const char *expected);
 bool reader_fail_no_period(struct reader *reader, size_t at);
 
 /* For 2000,0.5: the error says what EngineBlock means by a ratio below 1. */

@@ -121,11 +121,11 @@ static bool is_verb(const struct reader *reader, const char *start, size_t size,
     return true;
 }
 
-bool reader_fail_no_rate(struct reader *reader, size_t at, const char *expected)
+bool reader_fail_no_rate(struct reader *reader, const char *expected)
 {
     char spelling[READER_SPELLING_SIZE];
     const char *start;
-    reader->at = at;
+    const size_t at = reader->at;
     const size_t size = reader_word(reader, &start);
     if (is_named(reader, at, size, spelling)) {
         return fail_with_spelling(reader, at, "a limit is written without \"", start, size, "=\"", spelling);

@@ -118,7 +118,7 @@ static bool read_between(struct reader *reader, struct between *between, size_t 
         return read_unit(reader, at, start, size);
     }
     if (!reader_scale_number(&reader->limit->count, factor)) return reader_fail_too_large(reader, at, expected_rate);
-    if (bytes) words_unit("bytes", 5, reader->limit->unit);
+    if (bytes) words_unit("B", 1, reader->limit->unit);
     between->suffix = true;
     between->unit = bytes;
     between->unit_at = at;
@@ -249,7 +249,7 @@ bool reader_rate(struct reader *reader)
     const size_t at = reader->at;
     struct between between = {0};
     reader->column[OPTION_RATE] = reader->value[OPTION_RATE] = at;
-    if (!reader_is_digit(reader_peek(reader))) return reader_fail_no_rate(reader, at, expected_rate);
+    if (!reader_is_digit(reader_peek(reader))) return reader_fail_no_rate(reader, expected_rate);
     if (!reader_number(reader, &limit->count, expected_rate)) return false;
     const bool nginx = reader_peek(reader) == 'r' && reader->text[reader->at + 1] == '/';
     if (limit->count.digits == 0 && !reader->zero)
@@ -298,8 +298,6 @@ static bool read_limit(struct reader *reader)
 {
     bool found;
     memset(reader->limit, 0, sizeof *reader->limit);
-    memset(reader->column, 0, sizeof reader->column);
-    memset(reader->value, 0, sizeof reader->value);
     reader->nginx = reader->bare = false;
     reader->brought = 0;
     reader->seen = 0;

@@ -76,7 +76,7 @@ int words_find_algorithm(const char *word, size_t size)
     for (size_t i = 0; i < WORDS_LENGTH(aliases); i++) {
         if (words_equal(aliases[i].name, word, size)) return aliases[i].algorithm;
     }
-    return -1;
+    return 0;
 }
 
 const char *words_algorithm_name(int algorithm)

@@ -9,8 +9,7 @@
 
 #include "core/limit.h"
 
-/* Each words_find_ function takes a word of `size` bytes.  The result is negative, NULL or 0 when there is no such
-   word. */
+/* Each words_find_ function takes a word of `size` bytes.  The result is 0 or NULL when there is no such word. */
 int words_find_algorithm(const char *word, size_t size);
 const char *words_algorithm_name(int algorithm);
 uint64_t words_find_period(const char *word, size_t size);

@@ -20,9 +20,9 @@ static const struct {
 };
 enum { UNITS = sizeof time_units / sizeof time_units[0], UNIT_YEAR = 0, UNIT_WEEK = 1, UNIT_SECOND = 5 };
 
-/* A wait below the bound is shown in whole steps. */
+/* A wait up to the bound is shown in whole steps.  Each bound is a multiple of the next step, too. */
 static const struct {
-    uint64_t below_ns, step_ns;
+    uint64_t most_ns, step_ns;
 } steps[] = {
     {UINT64_C(1000000), UINT64_C(1000)},                    /* 1 ms: us */
     {UINT64_C(100000000), UINT64_C(1000000)},               /* 0.1 s: ms */
@@ -32,7 +32,7 @@ static const struct {
     {UINT64_C(31536000000000000), UINT64_C(3600000000000)}, /* 1 year: h */
     {UINT64_MAX, UINT64_C(86400000000000)},                 /* d */
 };
-enum { STEPS = sizeof steps / sizeof steps[0], TENTH_NS = 100000000 };
+enum { TENTH_NS = 100000000 };
 
 void write_bytes(struct writer *writer, const char *bytes, size_t size)
 {
@@ -143,16 +143,13 @@ void write_about(struct writer *writer, uint64_t ns)
     write_duration(writer, (ns + unit / 2) / unit * unit);
 }
 
-/* Rounded up to a whole step; a wait that reaches the bound by that is rounded in the next row's steps. */
+/* Rounded up to a whole step. */
 static uint64_t rounded_to_step(uint64_t ns)
 {
-    uint64_t rounded = ns;
-    for (int i = 0; i < STEPS; i++) {
-        const uint64_t step_ns = steps[i].step_ns, parts = ns / step_ns + (ns % step_ns != 0);
-        rounded = parts > UINT64_MAX / step_ns ? UINT64_MAX / step_ns * step_ns : parts * step_ns;
-        if (rounded < steps[i].below_ns) break;
-    }
-    return rounded;
+    int row = 0;
+    while (ns > steps[row].most_ns) row++;
+    const uint64_t step_ns = steps[row].step_ns, parts = ns / step_ns + (ns % step_ns != 0);
+    return parts > UINT64_MAX / step_ns ? UINT64_MAX / step_ns * step_ns : parts * step_ns;
 }
 
 void write_wait(struct writer *writer, uint64_t ns)

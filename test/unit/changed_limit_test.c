@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "api/table/keyed.h"
 #include "core/num.h"
 #include "host/clock.h"
 #include "plan/plan.h"
@@ -110,6 +111,53 @@ static void after_several_changes(void **unused)
     tables_close(named.tables);
 }
 
+static void a_look_finds_it_too(void **unused)
+{
+    (void)unused;
+    struct named named = open_named(NULL, "100/d");
+    take_of(&named, "ann", 30);
+    change_to(&named, "1000/d");
+    assert_int_equal(weir_table_peek(named.table, &named.plan, weir_key_text("ann"), 0, 0).remaining, 970);
+    tables_close(named.tables);
+}
+
+/* In wide slots, those of a named limit have locks of their own. */
+static void several_keys_of_a_wide_limit(void **unused)
+{
+    (void)unused;
+    struct named named = open_named(NULL, "3/h algorithm=sliding-log");
+    weir_ask asks[] = {{&named.plan, weir_key_text("ann"), 1, {0}}, {&named.plan, weir_key_text("bob"), 2, {0}}};
+    const weir_instant now = {named.now_ns};
+    assert_true(weir_table_take_all(named.table, asks, 2, now));
+    assert_false(weir_table_take_all(named.table, asks, 2, now));
+    assert_int_equal(asks[0].decision.verdict, WEIR_ALLOW);
+    assert_int_equal(asks[1].decision.verdict, WEIR_DENY);
+    assert_true(asks[1].decision.retry_ns > 3000 * SECOND);
+    check_left(&named, "ann", 2, 0);
+    check_left(&named, "bob", 1, 0);
+    tables_close(named.tables);
+}
+
+/* For one key: its state is not that of the limit, nor of another rule for that key, but that of the same rule. */
+static void an_override_starts_fresh(void **unused)
+{
+    (void)unused;
+    struct named named = open_named(NULL, "100/d");
+    static const char *const texts[] = {"50/d", "60/d", "50/d"};
+    static const uint64_t remaining[] = {50, 60, 49};
+    take_of(&named, "ann", 30);
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        weir_plan rule = plan_of(texts[i]);
+        plan_inside(&rule)->part = plan_inside(&named.plan)->part;
+        keyed_rules_of_override(named.table, plan_inside(&rule));
+        const weir_instant now = {named.now_ns};
+        assert_int_equal(weir_table_take_at(named.table, &rule, weir_key_text("ann"), now, 0).remaining, remaining[i]);
+        assert_int_equal(weir_table_take_at(named.table, &rule, weir_key_text("ann"), now, 1).verdict, WEIR_ALLOW);
+    }
+    check_left(&named, "ann", 70, 0);
+    tables_close(named.tables);
+}
+
 /* Waited for, or owed: on top of what fits. */
 static void what_is_owed_stays(void **unused)
 {
@@ -179,11 +227,10 @@ static void as_counted(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(used_permits_are_kept),
-        cmocka_unit_test(after_several_changes),
-        cmocka_unit_test(what_is_owed_stays),
-        cmocka_unit_test(after_a_restart),
-        cmocka_unit_test(as_counted),
+        cmocka_unit_test(used_permits_are_kept),    cmocka_unit_test(after_several_changes),
+        cmocka_unit_test(a_look_finds_it_too),      cmocka_unit_test(several_keys_of_a_wide_limit),
+        cmocka_unit_test(an_override_starts_fresh), cmocka_unit_test(what_is_owed_stays),
+        cmocka_unit_test(after_a_restart),          cmocka_unit_test(as_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,8 @@ static void test_mistakes(void **state)
          "--cost abcdefghijklmnopqrstuvw=1"},
         {requests_tokens, "tokens=1,tokens=2", COST_OPTION, 10,
          "\"tokens\" has two costs; limits count requests and tokens: write --cost tokens=1"},
+        {"5/s; 10 tokens/s; 100 tokens/min", "bytes=1", COST_OPTION, 1,
+         "\"bytes\" is no unit here; limits count requests and tokens: write --cost tokens=1"},
         {"10/s", "", COST_OPTION, 1, "expected a whole number; for example --cost 5"},
         {"10/s", "-1", COST_OPTION, 1, "expected a whole number; for example --cost 5"},
         {"10/s", "1.5", COST_JSON, 1, "expected a whole number; for example \"cost\": 5"},

@@ -66,6 +66,12 @@ static void what_cannot_be_had_is_refused_at_once(void **unused)
     options.keys_max--;
     options.plan = &log;
     refused(options, WEIR_EINVAL, "keys_max");
+    const weir_plan most = plan_of("268435446/h algorithm=sliding-log"),
+                    more = plan_of("268435447/h algorithm=sliding-log"); /* by 8 bytes in each of two copies */
+    options.plan = &most;
+    refused(options, WEIR_EINVAL, "options.keys_max: so many keys");
+    options.plan = &more;
+    refused(options, WEIR_EINVAL, "options.plan: its state takes more than 4 GiB a key");
     options.keys_max = 1;
     options.plan = &huge;
     refused(options, WEIR_EINVAL, "options.plan");
@@ -125,6 +131,28 @@ static void nothing_stays_open(void **unused)
 
 /* ---- growing ---- */
 
+/* That all have rested is noted when the last slot has been looked at, as of when the first was; not sooner. */
+static void a_round_of_sweeps(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.keys_max = 100000;
+    weir_table *table = open_with(options);
+    const uint64_t buckets = 2 * keyed_slots(table)->area[0].half, opened_ns = atom_load(table->rested);
+    uint64_t sweeps = 0, rounds = 0;
+    assert_true(buckets > 10000);
+    for (uint64_t rested_ns = opened_ns; rounds < 2 && sweeps < 3 * buckets; sweeps++) {
+        keyed_maintain(table);
+        const uint64_t now_ns = atom_load(table->rested);
+        assert_true(now_ns >= rested_ns && now_ns <= weir_now().ns + table->offset_ns);
+        rounds += now_ns != rested_ns;
+        rested_ns = now_ns;
+        if (sweeps < 10) assert_int_equal(now_ns, opened_ns);
+    }
+    assert_int_equal(rounds, 2);
+    weir_table_close(table);
+}
+
 static void others_growth_is_known(void **unused)
 {
     (void)unused;
@@ -143,6 +171,14 @@ static void others_growth_is_known(void **unused)
     assert_true(stats.keys_max >= 100000);
     assert_true(stats.bytes >= 100000 * 16);
     assert_true(stats.full < 10);
+    /* Lists are few: a thread that comes second finds that there is nothing to add to them. */
+    const struct table *known = keyed_slots(other);
+    assert_int_equal(known->count, 2);
+    assert_int_equal(known->first, 1);
+    keyed_map_more(other);
+    keyed_leave_areas(other, 0);
+    keyed_leave_areas(other, 1);
+    assert_ptr_equal(keyed_slots(other), known);
     weir_table_close(one);
     weir_table_close(other);
 }
@@ -327,7 +363,9 @@ static void what_lasts_too_long_never_passes(void **unused)
     (void)unused;
     const weir_plan plan = plan_of("100/600d"), list = plan_of("1/h; 100/600d");
     weir_table *table = open_default();
+    const weir_plan other = plan_of("100/h"); /* the key has a slot by it */
     assert_int_equal(weir_table_fits(table, &plan, NULL), WEIR_EUNSUPPORTED);
+    assert_true(weir_allowed(weir_table_take(table, &other, weir_key_text("k"), 1)));
     for (int i = 0; i < 100; i++) {
         const weir_decision decision = weir_table_take(table, &plan, weir_key_text("k"), 1);
         assert_int_equal(decision.verdict, WEIR_NEVER);
@@ -338,6 +376,12 @@ static void what_lasts_too_long_never_passes(void **unused)
     assert_int_equal(second.limit, 1);
     assert_int_equal(weir_table_charge(table, &plan, weir_key_text("k"), 1).verdict, WEIR_NEVER);
     assert_int_equal(weir_table_peek(table, &plan, weir_key_text("k"), 0, 1).verdict, WEIR_NEVER);
+    const weir_plan both = plan_of("100/600d; 5/h");
+    weir_ask asks[] = {{&both, weir_key_text("k"), 6, {0}}, {&other, weir_key_text("other"), 6, {0}}};
+    assert_false(weir_table_take_all(table, asks, 2, weir_now()));
+    assert_int_equal(asks[0].decision.verdict, WEIR_NEVER);
+    assert_int_equal(asks[0].decision.limit, 0);
+    assert_int_equal(asks[1].decision.verdict, WEIR_ALLOW);
     weir_table_close(table);
 }
 
@@ -353,7 +397,9 @@ static void the_same_key_twice(weir_table *table, const weir_plan *twice)
     assert_int_equal(weir_table_peek(table, twice, weir_key_text("k"), -1, 0).remaining, 1);
     /* One is left: each would pass, both do not.  None is taken, and one of them says that it was refused. */
     assert_false(weir_table_take_all(table, asks, 3, now));
-    assert_true(asks[0].decision.verdict != WEIR_ALLOW || asks[2].decision.verdict != WEIR_ALLOW);
+    const weir_decision *refused = &asks[asks[0].decision.verdict != WEIR_ALLOW ? 0 : 2].decision;
+    assert_int_equal(refused->verdict, WEIR_DENY);
+    assert_true(refused->retry_ns > 0);
     assert_int_equal(asks[1].decision.verdict, WEIR_ALLOW);
     assert_int_equal(weir_table_peek(table, twice, weir_key_text("k"), -1, 0).remaining, 1);
     assert_int_equal(weir_table_peek(table, twice, weir_key_text("other"), -1, 0).remaining, 2);
@@ -462,7 +508,7 @@ static void structs_of_other_versions(void **unused)
 static void modes(void **unused)
 {
     (void)unused;
-    static const unsigned good[] = {0600, 0660, 0640, 0644, 0666}, bad[] = {0400, 0200, 060, 0777, 0700, 010600, 1};
+    static const unsigned good[] = {0, 0600, 0660, 0640, 0644, 0666}, bad[] = {0400, 0200, 060, 0777, 0700, 010600, 1};
     const mode_t before = umask(0077);
     weir_table_options options = WEIR_TABLE_OPTIONS;
     struct stat file;
@@ -472,7 +518,7 @@ static void modes(void **unused)
         options.mode = good[i];
         weir_table_close(open_with(options));
         assert_int_equal(stat(path, &file), 0);
-        assert_int_equal(file.st_mode & 07777, good[i]);
+        assert_int_equal(file.st_mode & 07777, good[i] != 0 ? good[i] : 0600);
         weir_table_close(open_with(options));
         unlink(path);
     }
@@ -481,6 +527,73 @@ static void modes(void **unused)
         refused(options, WEIR_EINVAL, "options.mode");
     }
     umask(before);
+}
+
+/* A word of the file's first page with these bits of it turned over. */
+static void turn_over(unsigned word, uint64_t bits)
+{
+    uint64_t value = 0;
+    const int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &value, sizeof value, 8 * (off_t)word), sizeof value);
+    value ^= bits;
+    assert_int_equal(pwrite(fd, &value, sizeof value, 8 * (off_t)word), sizeof value);
+    close(fd);
+}
+
+/* Whose format this weir does not read, or nobody's. */
+static void files_of_other_weirs(void **unused)
+{
+    (void)unused;
+    enum { FORMAT = 1, SHAPE = 2 };
+    const weir_plan log = plan_of("10/h algorithm=sliding-log");
+    static const struct {
+        uint64_t format, shape;
+        const char *slots, *wide;
+    } rows[] = {
+        {UINT64_C(1) << 15, 0, " is of a newer weir: format 327", " is of a newer weir: format 327"},
+        {UINT64_C(1) << 15, 1, " is of another weir: format 327", " is of another weir: format 327"},
+        {UINT64_C(1) << 15, 0, " of 16-byte slots, and weir " WEIR_VERSION " reads ",
+         " of wide slots, and weir " WEIR_VERSION " reads "},
+        {UINT64_C(1) << 15, 1, ", and weir " WEIR_VERSION " reads 1 to 4; ",
+         ", and weir " WEIR_VERSION " reads 1 to 4; "},
+        {UINT64_C(1) << 16, 0, " is of a machine with another word size", " is of a machine with another word size"},
+        {UINT64_C(1) << 32, 0, " is of a machine with another byte order", " is of a machine with another byte order"},
+    };
+    for (size_t i = 0; i < 2 * LENGTH(rows); i++) {
+        const bool wide = i % 2 != 0;
+        weir_table_options options = WEIR_TABLE_OPTIONS;
+        options.path = path;
+        options.keys_max = 10;
+        options.plan = wide ? &log : NULL;
+        weir_table_close(open_with(options));
+        turn_over(FORMAT, rows[i / 2].format);
+        turn_over(SHAPE, rows[i / 2].shape);
+        refused(options, WEIR_EVERSION, wide ? rows[i / 2].wide : rows[i / 2].slots);
+        unlink(path);
+    }
+}
+
+/* Whole, but for the sizes, which do not go together. */
+static void a_file_without_room_for_a_slot(void **unused)
+{
+    (void)unused;
+    const weir_plan log = plan_of("10/h algorithm=sliding-log");
+    _Alignas(64) static unsigned char page[REGION_PAGE];
+    const struct region_times times = {.monotonic_ns = weir_now().ns, .unix_ns = S};
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.path = path;
+    options.keys_max = 1;
+    options.plan = &log;
+    weir_table *table = open_with(options);
+    struct region_shape shape = table->view.shape;
+    const uint64_t bytes = table->view.area[0].bytes;
+    weir_table_close(table);
+    shape.slot_bytes = (uint32_t)bytes; /* nothing is left for what stands before it */
+    region_make(page, &shape, bytes, &times);
+    const int fd = open(path, O_RDWR);
+    assert_int_equal(pwrite(fd, page, sizeof page, 0), sizeof page);
+    close(fd);
+    refused(options, WEIR_EMISMATCH, "damaged or cut off");
 }
 
 /* As after a copy that leaves out zeros: space for what was left out is had before it is needed. */
@@ -513,6 +626,7 @@ static void twice_in_one_process(void **unused)
         options.clock = wide ? WEIR_CLOCK_COARSE : WEIR_CLOCK_SYSTEM;
         const weir_plan *asked = wide ? &log : &plan;
         weir_table *one = open_with(options), *other = open_with(options);
+        if (wide && !one->region.by_process) assert_int_equal(other->owner, one->owner + 1);
         unsigned passed = 0;
         for (int i = 0; i < 2000; i++) {
             passed += weir_allowed(weir_table_take(i % 2 != 0 ? one : other, asked, weir_key_text("k"), 1));
@@ -675,6 +789,7 @@ int main(void)
         IN_A_FOLDER(what_cannot_be_had_is_refused_at_once),
         cmocka_unit_test(the_smallest_table),
         IN_A_FOLDER(nothing_stays_open),
+        cmocka_unit_test(a_round_of_sweeps),
         IN_A_FOLDER(others_growth_is_known),
         cmocka_unit_test(growth_that_cannot_be_mapped),
         cmocka_unit_test(costs_of_all_sizes),
@@ -690,6 +805,8 @@ int main(void)
         cmocka_unit_test(structs_of_other_versions),
         cmocka_unit_test(stats_of_other_versions),
         IN_A_FOLDER(modes),
+        IN_A_FOLDER(files_of_other_weirs),
+        IN_A_FOLDER(a_file_without_room_for_a_slot),
         IN_A_FOLDER(a_file_with_holes),
         IN_A_FOLDER(twice_in_one_process),
         IN_A_FOLDER(a_file_beside_an_older_weir),

@@ -149,6 +149,10 @@ static unsigned passes(weir_table *table, const struct subject_of_time *subject)
         assert_int_equal(decision.delay_ns, 0);
         passed++;
     }
+    for (int limit = -1; limit < 1; limit++) {
+        const weir_decision seen = weir_table_peek(table, &subject->plan, weir_key_text("k"), limit, 0);
+        assert_int_equal(seen.start.ns, __wrap_host_now_ns());
+    }
     return passed;
 }
 
@@ -199,6 +203,21 @@ static void a_reboot_forgets_nothing(void **unused)
         passes_when_told(table, &subject, wait_ns, wait_ns + 2);
         weir_table_close(table);
     }
+}
+
+/* In the time of the caller, as the start. */
+static void due_times_are_those_of_the_caller(void **unused)
+{
+    (void)unused;
+    const struct subject_of_time paced = {plan_of("3/h algorithm=hybrid"), true};
+    weir_table_close(open_it(&paced));
+    reboot(600 * S, 40 * S);
+    weir_table *table = open_it(&paced);
+    const weir_decision decision = weir_table_take(table, &paced.plan, weir_key_text("k"), 1);
+    assert_int_equal(decision.verdict, WEIR_ALLOW);
+    assert_int_equal(decision.start.ns, 40 * S);
+    assert_int_equal(decision.due.ns, 40 * S);
+    weir_table_close(table);
 }
 
 /* It was never told that the machine would stop: what was kept last counts. */
@@ -420,6 +439,7 @@ int main(void)
 #define ON_A_MACHINE(test) cmocka_unit_test_setup_teardown(test, make_machine, remove_folder)
     const struct CMUnitTest tests[] = {
         ON_A_MACHINE(a_reboot_forgets_nothing),
+        ON_A_MACHINE(due_times_are_those_of_the_caller),
         ON_A_MACHINE(a_crash_of_the_machine_forgets_nothing),
         ON_A_MACHINE(rest_is_rest_over_a_reboot),
         ON_A_MACHINE(a_wall_clock_that_is_wrong_after_a_reboot),

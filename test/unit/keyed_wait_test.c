@@ -27,7 +27,7 @@ enum { CALLERS_MAX = 8, PATIENCE_MS = 10000, MOMENT_MS = 20 };
 struct caller {
     pthread_t thread;
     const char *key;
-    uint64_t wait_max_ns;
+    uint64_t cost, wait_max_ns;
     weir_decision decision;
     atomic_bool over;
 };
@@ -82,23 +82,28 @@ static void close_all(void)
 static void *wait_here(void *context)
 {
     struct caller *me = context;
-    me->decision = weir_table_take_wait(table, &plan, weir_key_text(me->key), 1, me->wait_max_ns);
+    me->decision = weir_table_take_wait(table, &plan, weir_key_text(me->key), me->cost, me->wait_max_ns);
     atomic_store(&me->over, true);
     return NULL;
 }
 
 /* Returns when it waits in turn, or is over. */
-static struct caller *call(const char *key, uint64_t wait_max_ns)
+static struct caller *call_for(uint64_t cost, const char *key, uint64_t wait_max_ns)
 {
     struct caller *me = &caller[callers++];
     const uint64_t before = turns_waiting(&table->turns);
-    *me = (struct caller){.key = key, .wait_max_ns = wait_max_ns};
+    *me = (struct caller){.key = key, .cost = cost, .wait_max_ns = wait_max_ns};
     assert_int_equal(pthread_create(&me->thread, NULL, wait_here, me), 0);
     for (int ms = 0; turns_waiting(&table->turns) <= before && !atomic_load(&me->over); ms++) {
         if (ms == PATIENCE_MS) fail_msg("call %d does not wait", callers - 1);
         nap_ms(1);
     }
     return me;
+}
+
+static struct caller *call(const char *key, uint64_t wait_max_ns)
+{
+    return call_for(1, key, wait_max_ns);
 }
 
 static weir_decision decision_of(struct caller *me)
@@ -143,7 +148,7 @@ static void check_rate(const char *limits, bool wide, bool file, weir_clock cloc
     const weir_key key = weir_key_text("a");
     uint64_t last_ns = 0;
     for (int i = 0; i < 4; i++) {
-        const weir_decision decision = weir_table_take_wait(table, &plan, key, 1, WEIR_FOREVER);
+        const weir_decision decision = weir_table_take_wait(table, &plan, key, 1, i % 2 == 0 ? WEIR_FOREVER : 3600 * S);
         assert_int_equal(decision.verdict, WEIR_ALLOW);
         assert_true(weir_now().ns >= decision.start.ns);
         assert_true(decision.start.ns - last_ns >= 19 * MS);
@@ -325,6 +330,24 @@ static void test_patience_ends(void **state)
     close_all();
 }
 
+/* A slot is free, but the one that is first needs two. */
+static void test_patience_ends_behind_a_larger_call(void **state)
+{
+    (void)state;
+    open_for("2 concurrent lease=1h", true, false, WEIR_CLOCK_SYSTEM);
+    const uint64_t held = hold("a").end;
+    struct caller *first = call_for(2, "a", WEIR_FOREVER), *second = call("a", 30 * MS);
+    const weir_decision refused = decision_of(second);
+    assert_int_equal(refused.verdict, WEIR_DENY);
+    assert_int_equal(refused.limit, 0);
+    assert_int_equal(refused.retry_ns, 1);
+    assert_int_equal(refused.charged, 0);
+    check_waits(first);
+    assert_true(release("a", held));
+    starts(first);
+    close_all();
+}
+
 /* A slot is there, but not its rate: that is reserved, and nobody else waits for it meanwhile. */
 static void test_beside_a_rate(void **state)
 {
@@ -454,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_the_shared_event),
         cmocka_unit_test(test_the_end_of_a_lease),
         cmocka_unit_test(test_patience_ends),
+        cmocka_unit_test(test_patience_ends_behind_a_larger_call),
         cmocka_unit_test(test_beside_a_rate),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_a_child),

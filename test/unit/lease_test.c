@@ -1050,6 +1050,34 @@ static void test_waits(void **state)
     weir_close(waiting.limiter);
 }
 
+static void *waits_and_hurries(void *argument)
+{
+    struct waiting *waiting = argument;
+    open_lease(waiting->limiter, &waiting->lease);
+    assert_int_equal(weir_take(waiting->limiter, 1000).verdict, WEIR_ALLOW);
+    waiting->decision = weir_lease_take_wait(&waiting->lease, 1, WEIR_FOREVER);
+    takes(&waiting->lease, 7);
+    assert_int_equal(out(waiting->limiter), 0);
+    takes(&waiting->lease, 1);
+    assert_int_equal(out(waiting->limiter), 16);
+    weir_lease_close(&waiting->lease);
+    return NULL;
+}
+
+/* The eight in a row that it needs to see may begin with one that waited: its sleep does not count. */
+static void test_size_grows_after_a_wait(void **state)
+{
+    (void)state;
+    struct waiting waiting = {.limiter = open_manual("1M/s burst=1000")};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, waits_and_hurries, &waiting), 0);
+    while (weir_peek(waiting.limiter, 1).retry_ns != 2000) sched_yield(); /* behind the one that waits */
+    set_ns(waiting.limiter, 900000);
+    pthread_join(thread, NULL);
+    assert_int_equal(waiting.decision.start.ns, 1000);
+    weir_close(waiting.limiter);
+}
+
 static void test_waits_too_short(void **state)
 {
     (void)state;
@@ -1204,6 +1232,7 @@ int main(void)
         cmocka_unit_test(test_same_starts),
         cmocka_unit_test(test_permits_ahead),
         cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_size_grows_after_a_wait),
         cmocka_unit_test(test_waits_too_short),
         cmocka_unit_test(test_stop_wakes),
         cmocka_unit_test(test_same_answers),

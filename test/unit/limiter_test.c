@@ -73,6 +73,10 @@ static void test_open_refuses(void **state)
     options = (weir_options)WEIR_OPTIONS;
     options.tick_ns = 999;
     refuses_options(&options, "tick_ns");
+    options.tick_ns = 1000;
+    weir_limiter *fastest;
+    assert_int_equal(weir_open(&fastest, "10/s", &options, NULL), 0);
+    weir_close(fastest);
     weir_error error;
     weir_limiter *limiter = (void *)&error;
     assert_int_equal(weir_open(&limiter, "10/", NULL, &error), WEIR_EINVAL);
@@ -729,6 +733,30 @@ static void test_stats_of_pacing(void **state)
     weir_close(limiter);
 }
 
+/* A permit that is given ahead in part is told as a whole one, and one that is due in part not yet. */
+static void test_stats_in_whole_permits(void **state)
+{
+    static const struct {
+        uint64_t ns, due, ahead, backlog, missed;
+    } rows[] = {
+        {0, 1, 3, 0, 0},        {50 * MS, 1, 3, 0, 0},  {100 * MS, 2, 2, 0, 0},   {250 * MS, 3, 1, 0, 0},
+        {300 * MS, 4, 0, 0, 0}, {399 * MS, 4, 0, 0, 0}, {1150 * MS, 12, 0, 2, 6},
+    };
+    (void)state;
+    weir_limiter *limiter = open_limiter("10/s", WEIR_CLOCK_MANUAL, WEIR_PACE);
+    for (int i = 0; i < 4; i++) assert_allowed(weir_reserve(limiter, 1, S), 1);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        weir_stats stats;
+        set_ns(limiter, rows[i].ns);
+        weir_read_stats(limiter, &stats, sizeof stats);
+        assert_int_equal(stats.due, rows[i].due);
+        assert_int_equal(stats.ahead, rows[i].ahead);
+        assert_int_equal(stats.backlog, rows[i].backlog);
+        assert_int_equal(stats.missed, rows[i].missed);
+    }
+    weir_close(limiter);
+}
+
 static uint64_t late_now_ns(weir_limiter *limiter)
 {
     weir_stats stats;
@@ -982,6 +1010,27 @@ static void test_settle_up_to_the_debt(void **state)
     weir_close(limiter);
 }
 
+/* What stands behind the costs of its limits is not read. */
+static void test_each_of_one(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"10/s burst=5", "5/s algorithm=sliding-log",
+                                         "5/s count-refused algorithm=sliding-log"};
+    for (size_t i = 0; i < LENGTH(limits); i++) {
+        weir_limiter *limiter = open_manual(limits[i]);
+        const uint64_t cost[2] = {3, 9}, actual[2] = {1, 9};
+        uint64_t end[2] = {0, 77};
+        weir_decision decision = weir_take_each(limiter, cost, end);
+        assert_allowed(decision, 3);
+        assert_int_equal(end[1], 77);
+        weir_settle_each(limiter, &decision, cost, actual, end);
+        assert_int_equal(weir_peek(limiter, 0).remaining, 4);
+        assert_allowed(weir_take_each_wait(limiter, cost, end, 0), 3);
+        assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+        weir_close(limiter);
+    }
+}
+
 static void test_peek_limit(void **state)
 {
     (void)state;
@@ -1169,6 +1218,7 @@ int main(void)
         cmocka_unit_test(test_every_question_sets_the_clock_anew),
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_stats_of_pacing),
+        cmocka_unit_test(test_stats_in_whole_permits),
         cmocka_unit_test(test_late_only_beyond_the_pool),
         cmocka_unit_test(test_not_late_by_workers_that_wait),
         cmocka_unit_test(test_skip),
@@ -1180,6 +1230,7 @@ int main(void)
         cmocka_unit_test(test_charge),
         cmocka_unit_test(test_charge_of_a_list),
         cmocka_unit_test(test_settle_up_to_the_debt),
+        cmocka_unit_test(test_each_of_one),
         cmocka_unit_test(test_peek_limit),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_take_wait_at_once),

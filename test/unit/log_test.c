@@ -373,6 +373,33 @@ static void a_pause_lasts_while_the_ring_grows(void **state)
     weir_close(limiter);
 }
 
+/* Those that wait fill it, and it has room for four bursts. */
+static void a_ring_grows_beyond_what_may_wait_where_the_burst_needs_it(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("1500000/s algorithm=sliding-log");
+    const uint64_t small = slots(limiter), charged = small + small / 4;
+    assert_int_equal(weir_charge(limiter, charged).charged, charged);
+    assert_int_equal(slots(limiter), 2 * small);
+    weir_close(limiter);
+}
+
+static void a_ring_that_grew_keeps_its_size_when_its_clock_ends(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_log("5/s algorithm=sliding-log");
+    const struct log *first = limiter_log(limiter);
+    weir_charge(limiter, 3 * slots(limiter));
+    const struct log *grown = limiter_log(limiter);
+    const uint64_t large = slots(limiter);
+    assert_ptr_not_equal(grown, first);
+    set_ns(limiter, log_ends_ns(grown));
+    takes(limiter, 5, 0);
+    assert_ptr_not_equal(limiter_log(limiter), grown);
+    assert_int_equal(slots(limiter), large);
+    weir_close(limiter);
+}
+
 /* It waited by another algorithm; its last entries fill the ring, and a change that writes each would never end. */
 static void a_waiter_may_be_larger_than_the_ring(void **state)
 {
@@ -757,6 +784,8 @@ int main(void)
         cmocka_unit_test(years_pass),
         cmocka_unit_test(an_entry_is_old_after_any_leap),
         cmocka_unit_test(a_pause_lasts_while_the_ring_grows),
+        cmocka_unit_test(a_ring_grows_beyond_what_may_wait_where_the_burst_needs_it),
+        cmocka_unit_test(a_ring_that_grew_keeps_its_size_when_its_clock_ends),
         cmocka_unit_test(a_waiter_may_be_larger_than_the_ring),
         cmocka_unit_test(a_clock_is_kept_without_memory),
         cmocka_unit_test(all_is_back_when_the_last_entry_counts_no_more),

@@ -291,6 +291,8 @@ static void time_until_full(void **unused)
         {"10/s burst=20", 500000000, 21, 0, 1500000000}, /* never */
         {"10/s burst=20", 500000000, 20, 3000000000, 3500000000},
         {"10/s burst=20", 9000000000, 0, 0, 0},
+        {"10/s burst=20", 9000000000, 1, 0, 100000000},
+        {"10/s burst=20", 9050000000, 1, 0, 150000000},
         {"3/s burst=3", 0, 1, 0, 333333334},
         {"3/s burst=3", 0, 1, 0, 666666667},
         {"unlimited", 7, 1000, 0, 0},
@@ -300,6 +302,7 @@ static void time_until_full(void **unused)
         {"10/s burst=2 algorithm=hybrid start=full", 1000000000, 1, 3000000000, 300000000}, /* starts in 100 ms */
         {"10/s burst=2; 5/min", 0, 1, 0, 100000000}, /* of the limit that it names */
         {"10/s burst=2; 5/min", 10000000000, 1, 0, 100000000},
+        {"9 concurrent lease=30s; 10/s burst=2", 1000000000, 1, 0, 100000000}, /* its end is an id */
     };
     uint64_t state[8] = {0};
     for (size_t i = 0; i < LENGTH(rows); i++) {

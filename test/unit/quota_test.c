@@ -4,12 +4,14 @@
 
    Floods are ten times what a table has room for. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -317,6 +319,54 @@ static void cut_off(void **unused)
     refuses("parts");
 }
 
+/* Whether this process has mapped the file; where there is no such list, no. */
+static bool parts_are_mapped(void)
+{
+    char line[512];
+    bool mapped = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL) mapped = mapped || strstr(line, parts_path) != NULL;
+    if (maps != NULL) fclose(maps);
+    return mapped;
+}
+
+/* A process that made it has died: it is made anew, and what was mapped of it is not any more. */
+static void a_file_that_was_begun(void **unused)
+{
+    static const off_t sizes[] = {0, 100, REGION_PAGE, 2 * REGION_PAGE};
+    (void)unused;
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
+        assert_int_equal(truncate(parts_path, 0), 0);
+        assert_int_equal(truncate(parts_path, sizes[i]), 0);
+        struct world world = open_world(state_options, "limits: {a: 1/d}");
+        world.first += 10 * i; /* others than those that the table has a slot for */
+        assert_int_equal(new_keys(&world, "a", 10), 10);
+        close_world(&world);
+        assert_false(parts_are_mapped());
+    }
+}
+
+/* The limit of this process for the size of a file, which the table has reached already. */
+static void no_room_for_parts(void **unused)
+{
+    struct rlimit before, little;
+    struct stat file;
+    (void)unused;
+    assert_int_equal(stat(state_path, &file), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = (rlim_t)file.st_size;
+    void (*const usual)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    assert_int_equal(unlink(parts_path), 0);
+    refuses("table.parts: no room: ");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, usual);
+    struct world world = open_world(state_options, "limits: {a: 1/d}");
+    assert_int_equal(new_keys(&world, "a", 10), 10);
+    close_world(&world);
+}
+
 /* Another program's file is not even made longer. */
 static void a_file_that_is_no_parts(void **unused)
 {
@@ -415,6 +465,8 @@ int main(void)
         cmocka_unit_test(what_is_kept_in_files),
         cmocka_unit_test_setup_teardown(a_changed_byte, make_state, remove_state),
         cmocka_unit_test_setup_teardown(cut_off, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(a_file_that_was_begun, make_state, remove_state),
+        cmocka_unit_test_setup_teardown(no_room_for_parts, make_state, remove_state),
         cmocka_unit_test_setup_teardown(a_file_that_is_no_parts, make_state, remove_state),
         cmocka_unit_test_setup_teardown(a_child_that_reads_stats, make_state, remove_state),
         cmocka_unit_test_setup_teardown(other_programs, make_state, remove_state),

@@ -39,6 +39,8 @@ static void test_what_is_left(void **state)
           "RateLimit-Policy: \"default\";q=10;w=60;weir-burst=2\r\nRateLimit: \"default\";r=1;t=6\r\n");
     check("10/min burst=2", 1, 0,
           "RateLimit-Policy: \"default\";q=10;w=60;weir-burst=2\r\nRateLimit: \"default\";r=2\r\n");
+    check("10/min burst=12s", 1, 1, "RateLimit-Policy: \"default\";q=10;w=60\r\nRateLimit: \"default\";r=1;t=6\r\n");
+    check("10/min burst=12s", 1, 0, "RateLimit-Policy: \"default\";q=10;w=60\r\nRateLimit: \"default\";r=2\r\n");
     check("5/15min algorithm=sliding-log", 1, 1,
           "RateLimit-Policy: \"default\";q=5;w=900\r\nRateLimit: \"default\";r=4\r\n");
 }

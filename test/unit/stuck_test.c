@@ -105,9 +105,13 @@ static void test_several_keys(void **state)
         weir_ask asks[2] = {{.plan = &plan, .key = {&key[0], sizeof key[0]}, .cost = 1},
                             {.plan = &plan, .key = {&key[1], sizeof key[1]}, .cost = 1}};
         const bool both = weir_table_take_all(table, asks, 2, weir_now());
-        assert_true(both == (asks[0].decision.verdict == WEIR_ALLOW && asks[1].decision.verdict == WEIR_ALLOW));
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(asks[i].decision.verdict, both ? WEIR_ALLOW : WEIR_DENY);
+            assert_int_equal(asks[i].decision.retry_ns != 0, !both);
+        }
         passed += both;
     }
+    assert_int_equal(stuck(table), KEYS / 2 - passed);
     assert_in_range(passed, KEYS / 2 - 6 * KEYS / 2 / STRIPES, KEYS / 2 - 1);
     close(holder);
     const unsigned once_more = passes(table);

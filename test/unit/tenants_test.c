@@ -44,10 +44,13 @@ static void a_ceiling_lets_through_what_is_guaranteed(void **unused)
     assert_mistake("5/s burst=6 guaranteed; 10/s burst=5", 36, "its burst is at least as large");
     assert_mistake("5/s burst=1100ms guaranteed; 5/s", 30, "its burst is at least as large");
     assert_mistake("5/s guaranteed; 9/s algorithm=sliding-log", 17, "this window has to hold");
+    assert_mistake("1/s burst=1000000001ns guaranteed; 2/s algorithm=sliding-window", 36, "this window has to hold");
     assert_mistake("5/s guaranteed; 20/s gap=1ms", 26, "leave gap= out");
     assert_mistake("5/s guaranteed; 20/s catchup=2", 17, "beside a guaranteed limit");
     const char *const fine[] = {
         "5/s guaranteed; 5/s",
+        "1/s burst=1000000001ns guaranteed; 3/s algorithm=sliding-window",
+        "1/s burst=1 guaranteed; 2/s algorithm=sliding-window",
         "5/s burst=1s guaranteed; 5/s",
         "5/s guaranteed; 300/min",
         "5/s guaranteed; 10/s algorithm=sliding-log; 10/s algorithm=fixed-window; 305/min algorithm=sliding-window",
@@ -116,6 +119,11 @@ static void a_sum_that_does_not_fit_is_never_taken_for_a_smaller_one(void **unus
                "1/999999883ns guaranteed", "999000/s guaranteed");
     const char *const message = "the guarantees are 1000004.001/s in total, more than the 1000003/s of their parent, "
                                 "with the 1000000/s of tenants[4]";
+    /* 2 and 8/3 of the steps in which is rounded, and the parent lets 4 through. */
+    ASSERT_SUM("1/4611686018427387904ns",
+               "the guarantees are 2/4611686018427387904ns in total, more than the 1/4611686018427387904ns of their "
+               "parent, with the 1/6917529027641081856ns of tenants[1]",
+               "1/9223372036854775808ns guaranteed", "1/6917529027641081856ns guaranteed");
     ASSERT_SUM("1000003/s", message, "1/999999937ns guaranteed", "1/999999929ns guaranteed", "1/999999893ns guaranteed",
                "1/999999883ns guaranteed", "1000000/s guaranteed");
 }
@@ -218,6 +226,7 @@ static void within_its_guarantee_a_tenant_passes_whatever_others_do(void **unuse
         assert_int_equal(tenant[0].decision.retry_ns, 200 * MS);
         assert_int_equal(tenant[0].decision.verdict, WEIR_DENY);
         assert_int_equal(tenant[1].decision.verdict, WEIR_ALLOW);
+        assert_int_equal(tenant[1].decision.retry_ns, 0);
         assert_int_equal(take_two(table, greedy, now), '-');
         assert_int_equal(greedy[1].decision.retry_ns, 300 * MS);
         assert_int_equal(take_two(table, tenant, now + 200 * MS - 1), '-');

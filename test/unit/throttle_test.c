@@ -36,6 +36,8 @@ static void three_numbers_are_a_limit(void **state)
     } rows[] = {{" k 15 30 60", "1/2000000000ns burst=16 algorithm=gcra", 1},
                 {" k 0015 +30 00000000000000000000000060 0", "1/2000000000ns burst=16 algorithm=gcra", 0},
                 {" k 0 3 1 7", "1/333333333ns burst=1 algorithm=gcra", 7},
+                {" k 0 1000000000 1", "1/1ns burst=1 algorithm=gcra", 1},
+                {" k 0 1000000000 9223372036854775807", "1000000000/9223372036854775807s burst=1 algorithm=gcra", 1},
                 {" k 0 2000000000 1", "2000000000/1s burst=1 algorithm=gcra", 1},
                 {" k 9223372036854775806 1 1", "1/1000000000ns burst=9223372036854775807 algorithm=gcra", 1}};
     (void)state;

@@ -617,6 +617,24 @@ static void test_too_far_away(void **state)
     close_all();
 }
 
+/* Nor is it in the turn of a call that waited for a slot. */
+static void test_too_far_away_in_its_turn(void **state)
+{
+    (void)state;
+    const uint64_t each[WEIR_LIMITS_MAX] = {1, 1}, used[WEIR_LIMITS_MAX] = {1, 2};
+    uint64_t end[WEIR_LIMITS_MAX];
+    open_at("1 concurrent lease=1h; 2/h burst=2", 0);
+    weir_decision held = weir_take_each(limiter, each, end);
+    const uint64_t slot = held.end;
+    struct caller *me = start((struct caller){.cost = 1, .wait_max_ns = 10 * S});
+    check_waits(me);
+    weir_settle_each(limiter, &held, each, used, end);
+    assert_true(weir_release(limiter, slot));
+    assert_int_equal(decision_of(me).verdict, WEIR_DENY);
+    assert_int_equal(me->decision.limit, 1);
+    close_all();
+}
+
 /* A rate that cannot be reserved: the first comes back when it passes. */
 static void test_beside_a_window(void **state)
 {
@@ -791,6 +809,7 @@ int main(void)
         cmocka_unit_test(test_a_slot_for_later),
         cmocka_unit_test(test_cancelled_before_another),
         cmocka_unit_test(test_too_far_away),
+        cmocka_unit_test(test_too_far_away_in_its_turn),
         cmocka_unit_test(test_beside_a_window),
         cmocka_unit_test(test_each),
         cmocka_unit_test(test_each_reserves),

@@ -286,6 +286,31 @@ static void test_nap_as_long_as_late(void **state)
     }
 }
 
+/* ---- refusals that count ---- */
+
+static weir_limiter *open_half_a_second_ago(void)
+{
+    weir_limiter *limiter = open_made_up("2/s count-refused algorithm=sliding-log", 0, 0);
+    assert_int_equal(weir_take(limiter, 2).verdict, WEIR_ALLOW);
+    machine.now_ns += 500 * MS;
+    return limiter;
+}
+
+/* One for want of patience counts, one on the way to a start does not. */
+static void test_refusals_on_the_way(void **state)
+{
+    (void)state;
+    weir_limiter *limiter = open_half_a_second_ago();
+    start_one(limiter, NULL);
+    assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+    weir_close(limiter);
+    limiter = open_half_a_second_ago();
+    assert_int_equal(weir_take_wait(limiter, 1, MS).verdict, WEIR_DENY);
+    machine.now_ns += 600 * MS;
+    assert_int_equal(weir_peek(limiter, 0).remaining, 1);
+    weir_close(limiter);
+}
+
 /* ---- the stock ---- */
 
 static weir_limiter *open_with_stock(void)
@@ -349,7 +374,7 @@ static void test_stock_is_closed(void **state)
     weir_close(limiter);
 }
 
-/* A call that comes long after it was filled has its own time. */
+/* A call that comes long after it was filled has its own time, and fills it for nobody. */
 static void test_stock_ages(void **state)
 {
     (void)state;
@@ -357,6 +382,7 @@ static void test_stock_ages(void **state)
     machine.now_ns += 9 * MS;
     const uint64_t came_ns = machine.now_ns;
     assert_true(start_one(limiter, NULL).start.ns >= came_ns);
+    assert_false(limiter_stocked(limiter));
     weir_close(limiter);
 }
 
@@ -403,9 +429,9 @@ static void test_no_nap(void **state)
     assert_true(weir_allowed(weir_take_wait(limiter, 1, S)));
     assert_int_equal(machine.sleeps, 1);
     weir_close(limiter);
-    static const char *const limits[] = {"30000/s", "1000000/s burst=49",
-                                         "1000000/s; 1000000/s burst=1 algorithm=gcra"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const limits[] = {"30000/s", "1000000/s burst=49", "1000000/s; 1000000/s burst=1 algorithm=gcra",
+                                         "1000000/s; 65536 concurrent lease=1ms"};
+    for (size_t i = 0; i < LENGTH(limits); i++) {
         limiter = open_made_up(limits[i], 0, 0);
         start_one(limiter, NULL);
         machine.meanwhile = take_all;
@@ -543,6 +569,26 @@ static void test_spin_never(void **state)
     assert_int_equal(weir_open(&limiter, "1/s", &options, NULL), 0);
     assert_true(limiter->spin_processors >= 1 && limiter->spin_processors <= host_processors());
     assert_true(limiter->spin_processors == 1 || limiter->spin_processors * 2 <= host_processors());
+    weir_close(limiter);
+}
+
+/* A process that has only one processor may spin on that. */
+static void test_spin_on_one_processor(void **state)
+{
+    (void)state;
+    weir_limiter *limiter;
+    weir_options options = WEIR_OPTIONS;
+    cpu_set_t before, one;
+    size_t first = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    while (!CPU_ISSET(first, &before)) first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    options.spin_ns = 1;
+    assert_int_equal(weir_open(&limiter, "1/s", &options, NULL), 0);
+    assert_int_equal(limiter->spin_processors, 1);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
     weir_close(limiter);
 }
 
@@ -731,6 +777,7 @@ int main(void)
         cmocka_unit_test(test_how_long_it_was_held),
         cmocka_unit_test(test_nap_for_nothing),
         cmocka_unit_test(test_nap_as_long_as_late),
+        cmocka_unit_test(test_refusals_on_the_way),
         cmocka_unit_test(test_stock_is_spent),
         cmocka_unit_test(test_stock_is_given_back),
         cmocka_unit_test(test_stock_is_closed),
@@ -744,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_spin),
         cmocka_unit_test(test_spin_places),
         cmocka_unit_test(test_spin_never),
+        cmocka_unit_test(test_spin_on_one_processor),
         cmocka_unit_test(test_changes_reach_waiters),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_waiters_too_large_for_a_change),

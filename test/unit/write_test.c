@@ -41,9 +41,13 @@ static void waits_are_told_so(void **state)
         {1000, "1 \xc2\xb5s"},
         {998001, "999 \xc2\xb5s"},
         {999001, "1 ms"},
+        {1000000, "1 ms"},
+        {1000001, "2 ms"},
         {11000001, "12 ms"},
         {99000000, "99 ms"},
         {99000001, "0.1 s"},
+        {100000000, "0.1 s"},
+        {100000001, "0.2 s"},
         {400000000, "0.4 s"},
         {900000001, "1 s"},
         {SECOND + 1, "1.1 s"},
@@ -57,11 +61,13 @@ static void waits_are_told_so(void **state)
         {3599 * SECOND + 1, "1 h"},
         {HOUR + 1, "1 h 1 min"},
         {DAY - 60 * SECOND + 1, "1 d"},
+        {DAY + 1, "1 d 1 h"},
         {2 * DAY + 2 * HOUR + 1, "2 d 3 h"},
         {20 * DAY, "20 d"},
         {YEAR - HOUR + 1, "1 year"},
         {YEAR + 1, "1 year 1 d"},
         {5 * YEAR + 20 * DAY, "5 years 20 d"},
+        {UINT64_MAX, "584 years 343 d"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
         char text[TEXT_SIZE];
@@ -133,11 +139,51 @@ static void durations_are_told_so(void **state)
     }
 }
 
+static void three_digits_are_about_as_much(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } rows[] = {
+        {0, "0 ns"},
+        {999, "999 ns"},
+        {1004, "1 \xc2\xb5s"},
+        {1005, "1.01 \xc2\xb5s"},
+        {999499, "999 \xc2\xb5s"},
+        {999500, "1 ms"},
+        {123456789, "123 ms"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[TEXT_SIZE];
+        write_about(&(struct writer){text, TEXT_SIZE, 0}, rows[i].ns);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
+static void decimals_are_told_so(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t digits;
+        uint32_t places;
+        const char *text;
+    } rows[] = {{0, 0, "0"},    {0, 3, "0"},       {5, 1, "0.5"},     {5, 3, "0.005"},
+                {50, 2, "0.5"}, {1050, 2, "10.5"}, {1001, 3, "1.001"}};
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[TEXT_SIZE];
+        write_decimal(&(struct writer){text, TEXT_SIZE, 0}, rows[i].digits, rows[i].places);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_told_so),
         cmocka_unit_test(durations_are_told_so),
+        cmocka_unit_test(three_digits_are_about_as_much),
+        cmocka_unit_test(decimals_are_told_so),
         cmocka_unit_test(no_less_is_said_and_not_twice_as_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

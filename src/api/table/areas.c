@@ -106,7 +106,7 @@ void keyed_leave_areas(weir_table *table, unsigned first)
     keyed_after_fork(table);
     host_lock(&table->mutex);
     const struct table *known = keyed_slots(table);
-    if (first > known->first && first < known->count) {
+    if (first > known->first) {
         keyed_show_areas(table, known->newest, first);
         atom_store(&table->swept_from_ns, 0); /* the areas are numbered anew: this round proves nothing */
         atom_store(&table->swept, UINT64_MAX / 2);

@@ -9,16 +9,16 @@
 /* Less than this is not checked. */
 static const uint64_t LITTLE = UINT64_C(1) << 20;
 
-/* "64.0 GiB" */
+/* "64.0 GiB"; less than a MiB is a part of it. */
 static void write_size(struct writer *writer, uint64_t bytes)
 {
-    static const char *const units[] = {" bytes", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+    static const char *const units[] = {" MiB", " GiB", " TiB", " PiB", " EiB"};
     unsigned unit = 0;
-    uint64_t tenths = 0;
-    for (; bytes >= 1024; bytes /= 1024, unit++) tenths = bytes % 1024 * 10 / 1024;
-    write_number(writer, bytes);
-    if (unit != 0) write_text(writer, ".");
-    if (unit != 0) write_number(writer, tenths);
+    uint64_t parts = bytes / 1024; /* of the unit, 1,024 of which make one */
+    for (; parts >= UINT64_C(1) << 20; parts /= 1024) unit++;
+    write_number(writer, parts / 1024);
+    write_text(writer, ".");
+    write_number(writer, parts % 1024 * 10 / 1024);
     write_text(writer, units[unit]);
 }
 

@@ -184,7 +184,7 @@ static int read_file(weir_table *table, const char *path, weir_error *error)
     const uint64_t size = table->parts_region.size, page = least(size, REGION_PAGE);
     int why = size != 0 ? host_region_map(&table->parts_region, 0, page, &table->parts_header) : 0;
     if (why != 0) return api_fail_system(error, "cannot be read", path, why);
-    enum region_answer answer = size != 0 ? region_read(table->parts_header, size, &view) : REGION_EMPTY;
+    enum region_answer answer = region_read(table->parts_header, size, &view);
     if (answer == REGION_EMPTY && table->parts_region.size <= REGION_PAGE + DIRECTORY) {
         const int failed = make_file(table, path, error);
         if (failed != 0) return failed;

@@ -199,7 +199,7 @@ static bool borrowed(const weir_ask asks[], size_t count)
 {
     for (size_t i = 0; i + 1 < count; i++) {
         const struct plan *plan = plan_inside_const(asks[i].plan);
-        if (plan->count != 0 && tenants_guaranteed(&plan->rule[0]) && !weir_borrowed(&asks[i].decision)) return false;
+        if (tenants_guaranteed(&plan->rule[0]) && !weir_borrowed(&asks[i].decision)) return false;
     }
     return true;
 }

@@ -49,15 +49,16 @@ static uint64_t ahead_of(weir_table *table, const weir_ask *ask, uint64_t now_ns
 
 static uint64_t weight_of(const weir_ask *ask)
 {
-    return plan_inside_const(ask->plan)->count != 0 ? limit_weight(&plan_inside_const(ask->plan)->limit[0]) : 0;
+    return limit_weight(&plan_inside_const(ask->plan)->limit[0]);
 }
 
 /* The limit whose room is shared, the first by gcra; -1: there is none. */
 static int shared_limit(const struct plan *parent)
 {
-    int limit = (int)parent->count - 1;
-    for (int i = limit; i >= 0; i--) limit = parent->interval[i] != 0 ? i : limit;
-    return limit >= 0 && parent->interval[limit] != 0 ? limit : -1;
+    for (int i = 0; i < (int)parent->count; i++) {
+        if (parent->interval[i] != 0) return i;
+    }
+    return -1;
 }
 
 bool keyed_lend(weir_table *table, const weir_ask asks[], size_t count, uint64_t now_ns, struct keyed_lent *lent)

@@ -7,8 +7,7 @@
 
 static bool is_weighed(const weir_plan *tenant)
 {
-    const struct plan *plan = plan_inside_const(tenant);
-    return plan->count != 0 && limit_weight(&plan->limit[0]) != 0;
+    return limit_weight(&plan_inside_const(tenant)->limit[0]) != 0;
 }
 
 static bool is_shared(const struct plan *parent)

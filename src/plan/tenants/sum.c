@@ -69,7 +69,7 @@ static void write_sum(struct writer *writer, const struct tenants_sum *sum, cons
 static const struct limit *guaranteed_by(const weir_plan *tenant)
 {
     const struct plan *plan = plan_inside_const(tenant);
-    return plan->count != 0 && tenants_guaranteed(&plan->rule[0]) ? &plan->limit[0] : NULL;
+    return tenants_guaranteed(&plan->rule[0]) ? &plan->limit[0] : NULL;
 }
 
 static int not_backed(weir_error *error, const struct limit *parent, const struct tenants_set *tenants, size_t wrong,
@@ -108,9 +108,8 @@ static const char *why_not_behind(const struct limit *parent, const struct limit
 int tenants_check_sum(const struct limit *parent, const struct tenants_set *tenants, size_t *wrong, weir_error *error)
 {
     struct tenants_sum sum = {{0, 1}, false};
-    struct tenants_rate most_allowed = {0, 1}, rate = {0, 1};
-    const bool rated = algorithm_has_rate(parent->algorithm) && parent->algorithm != ALGORITHM_CONCURRENT;
-    if (rated && !tenants_rate(parent, &most_allowed)) most_allowed = (struct tenants_rate){0, 1};
+    struct tenants_rate most_allowed, rate;
+    const bool rated = parent->algorithm != ALGORITHM_CONCURRENT && tenants_rate(parent, &most_allowed);
     for (size_t i = 0; i < tenants->count; i++) {
         const struct limit *guaranteed = guaranteed_by(tenants->plan[i]);
         if (guaranteed == NULL || !tenants_rate(guaranteed, &rate)) continue;
