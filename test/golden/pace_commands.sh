@@ -219,7 +219,8 @@ import subprocess
 import sys
 
 ours, theirs = pty.openpty()
-child = subprocess.Popen(sys.argv[1:], stderr=theirs)
+streams = {"stderr": theirs} if sys.argv[1] == "err" else {"stdout": theirs, "stderr": theirs}
+child = subprocess.Popen(sys.argv[2:], **streams)
 os.close(theirs)
 shown = b""
 try:
@@ -235,11 +236,31 @@ if ! python3 -c 'import pty; pty.openpty()' 2>pty; then
     skip_part "golden/pace_commands: $what" "no terminal can be had here: $(tail -n 1 pty)" \
         'mount -t devpts devpts /dev/pts'
 else
-    run "$what" python3 terminal.py "$weir" pace 1000/s -j 2 -- sh -c 'sleep 0.1' <in
-    ends 0
-    if ! grep -qaE ' commands?  1000/s asked, [0-9.]+/s; [0-9]+ starts missed; [0-2] of 2 busy  late p99 ' out; then
-        fail 'there is none'
-    fi
+    is_live() # BYTES_OF_THE_LINE
+    {
+        grep -qaE "^.*"$'\r\033\[K'"$1.*  late p99 " out
+    }
+    shows() # STREAMS BYTES_OF_THE_LINE ARGUMENT...
+    {
+        run "the live line of weir pace ${*:3}" python3 terminal.py "$1" "$weir" pace "${@:3}" <in
+        ends 0
+        if ! is_live "$2"; then fail 'there is none'; fi
+    }
+    shows_none() # STREAMS ARGUMENT...
+    {
+        run "no live line of weir pace ${*:2}" python3 terminal.py "$1" "$weir" pace "${@:2}" <in
+        ends 0
+        if is_live ''; then fail 'there is one'; fi
+    }
+    busy='commands?  1000/s asked, [0-9.]+/s; [0-9]+ starts missed; [0-2] of 2 busy'
+    for streams in err both; do
+        shows $streams $'\033\\[2m'"[0-9]+ $busy" 1000/s -j 2 -- sh -c 'sleep 0.1'
+    done
+    NO_COLOR=1 shows err "[0-9]+ $busy" 1000/s -j 2 -- sh -c 'sleep 0.1'
+    shows err $'\033\\[2m[0-9]+ lines? ' 40/s
+    shows_none both 40/s
+    shows_none err 40/s -q
+    shows_none err 40/s --json
 fi
 
 for number in 9 15; do

@@ -57,6 +57,11 @@ printf '  100/s burst=100%55s/s\n' 0 >expected
 grep 'burst=100 .*/s$' out >row
 same row expected
 
+run 'two limits of one' "$weir" replay '10/s burst=20; 100/h' log
+grep 'burst=100' out >row
+echo '  10/s burst=20; 100/h burst=100' >expected
+same row expected
+
 run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
 says out '1 min; timestamps are request ENDS to the second: true refusals may be higher; estimates:'
 

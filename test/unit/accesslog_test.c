@@ -632,6 +632,17 @@ static void wanting(void **state)
     assert_int_equal(accesslog_want(&log, "client", &problem), 0);
 }
 
+/* A name ends where the header does, whatever is behind it. */
+static void names_end(void **state)
+{
+    (void)state;
+    struct accesslog log;
+    struct accesslog_problem problem;
+    assert_true(accesslog_open(&log, "csv", (struct slice){"time,   ", sizeof "time," - 1}, &problem));
+    assert_int_equal(accesslog_want(&log, "status", &problem), -1);
+    assert_string_equal(problem.message, "no field \"status\"; expected one of time");
+}
+
 static void facts(void **state)
 {
     (void)state;
@@ -646,6 +657,8 @@ static void facts(void **state)
     log = opened(NULL, "ts,duration\r");
     assert_true(accesslog_has_durations(&log));
     assert_true(accesslog_is_header(&log, slice_of("ts,duration")));
+    log = opened("csv", "  ts , duration , ");
+    assert_true(accesslog_has_durations(&log));
     assert_false(accesslog_is_header(&log, slice_of("1,duration")));
     /* No line at all is an empty one. */
     struct accesslog_problem problem;
@@ -733,9 +746,16 @@ static void plain_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_servers), cmocka_unit_test(malformed_lines), cmocka_unit_test(wrong_formats),
-        cmocka_unit_test(too_many),         cmocka_unit_test(wanting),         cmocka_unit_test(facts),
-        cmocka_unit_test(starts_and_ends),  cmocka_unit_test(long_names),      cmocka_unit_test(plain_text),
+        cmocka_unit_test(lines_of_servers),
+        cmocka_unit_test(malformed_lines),
+        cmocka_unit_test(wrong_formats),
+        cmocka_unit_test(too_many),
+        cmocka_unit_test(wanting),
+        cmocka_unit_test(names_end),
+        cmocka_unit_test(facts),
+        cmocka_unit_test(starts_and_ends),
+        cmocka_unit_test(long_names),
+        cmocka_unit_test(plain_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
