@@ -112,13 +112,57 @@ row 'one limiter' '.node_least == .allowed'
 run 'the same figures' "$weir" replay '1000/s burst=200' --nodes 5 --lease 32 --format '$remote_addr [$msec]' twice.log
 ends 0
 same out first
-run 'the table' "$weir" replay '10/s burst=20' --or '20/s burst=40' --nodes 1000 --engine-rtt 500us \
-    --format '$remote_addr [$msec]' log
-ends 0
-silent err
-sed -n '/a fleet/,$p' out >table
+table_of() # LOG ARGUMENT...: what is printed of the fleet
+{
+    "$weir" replay --format '$remote_addr [$msec]' "${@:2}" "$1" >out 2>err
+    status=$?
+    ends 0
+    silent err
+    sed -n '/a fleet/,$p' out >table
+}
+what='the table'
+table_of log '10/s burst=20' --or '20/s burst=40' --nodes 1000 --engine-rtt 500us
 cat >expected <<'TABLE'
+  a fleet of 1,000 nodes, requests to random nodes; an engine 500us round trip
+                                  wrongly  wrongly  over the  engine   most in     share
+  10/s burst=20  passed  refused  refused   passed     bound   calls  a second    waited
+  one limiter        20       20        0        0         -       0         0    0.00 %
+  engine             20       20        0        0         -      40        40  100.00 %
+  shares             39        1        1       20        19       0         0    0.00 %
+  alone              40        0        0       20        20       0         0    0.00 %
+  sticky             20       20        0        0         -       0         0    0.00 %
+                                  wrongly  wrongly  over the  engine   most in     share
+  20/s burst=40  passed  refused  refused   passed     bound   calls  a second    waited
+  one limiter        40        0        0        0         -       0         0    0.00 %
+  engine             40        0        0        0         -      40        40  100.00 %
+  shares             39        1        1        0         -       0         0    0.00 %
+  alone              40        0        0        0         -       0         0    0.00 %
+  sticky             40        0        0        0         -       0         0    0.00 %
 TABLE
+same table expected
+what='the table of one node, with leases, while the engine is down'
+table_of tenth.log '10/s burst=20' --nodes 1 --spread sticky --lease 32 --lease-life 500ms --engine-down 2s-4s
+cat >expected <<'TABLE'
+  a fleet of 1 node, clients sticky to a node; an engine 1ms round trip
+  leases of up to 32 permits for 500ms; down from 2s to 4s: shares meanwhile
+                                  wrongly  wrongly  over the  engine   most in    share
+  10/s burst=20  passed  refused  refused   passed     bound   calls  a second   waited
+  one limiter       101        0        0        0         -       0         0   0.00 %
+  engine            101        0        0        0         -      81        10  80.20 %
+  leases            101        0        0        0         -      81        10  80.20 %
+  shares            101        0        0        0         -       0         0   0.00 %
+  alone             101        0        0        0         -       0         0   0.00 %
+  sticky            101        0        0        0         -       0         0   0.00 %
+TABLE
+same table expected
+what='the head without leases, while the engine is down'
+table_of tenth.log '10/s burst=20' --nodes 3 --engine-down 2s-4s
+head -n 2 table >heads
+cat >expected <<'TABLE'
+  a fleet of 3 nodes, requests to random nodes; an engine 1ms round trip
+  down from 2s to 4s: shares meanwhile
+TABLE
+same heads expected
 run 'a limit with a long text' "$weir" replay 1GB/h --nodes 4 --format '$remote_addr [$msec]' log
 grep -qE '^  1GB/h +passed' out || fail 'it is not shown as it was typed'
 # The columns of a limit that is cut stand below each other.
