@@ -212,43 +212,20 @@ ends 0
 if ! grep -qE '^12 commands in .* s, 1000/s asked, [0-9.]+/s; [0-9,]+ starts missed; 2 of 2 busy$' err; then
     fail 'it does not say so'
 fi
-cat >terminal.py <<'END'
-import os
-import pty
-import subprocess
-import sys
-
-ours, theirs = pty.openpty()
-streams = {"stderr": theirs} if sys.argv[1] == "err" else {"stdout": theirs, "stderr": theirs}
-child = subprocess.Popen(sys.argv[2:], **streams)
-os.close(theirs)
-shown = b""
-try:
-    while piece := os.read(ours, 4096):
-        shown += piece
-except OSError:
-    pass
-sys.stdout.buffer.write(shown)
-sys.exit(child.wait())
-END
-what='the live line'
-if ! python3 -c 'import pty; pty.openpty()' 2>pty; then
-    skip_part "golden/pace_commands: $what" "no terminal can be had here: $(tail -n 1 pty)" \
-        'mount -t devpts devpts /dev/pts'
-else
+if has_terminal 'golden/pace_commands: the live line'; then
     is_live() # BYTES_OF_THE_LINE
     {
         grep -qaE "^.*"$'\r\033\[K'"$1.*  late p99 " out
     }
     shows() # STREAMS BYTES_OF_THE_LINE ARGUMENT...
     {
-        run "the live line of weir pace ${*:3}" python3 terminal.py "$1" "$weir" pace "${@:3}" <in
+        run "the live line of weir pace ${*:3}" python3 "$lib/terminal.py" "$1" "$weir" pace "${@:3}" <in
         ends 0
         if ! is_live "$2"; then fail 'there is none'; fi
     }
     shows_none() # STREAMS ARGUMENT...
     {
-        run "no live line of weir pace ${*:2}" python3 terminal.py "$1" "$weir" pace "${@:2}" <in
+        run "no live line of weir pace ${*:2}" python3 "$lib/terminal.py" "$1" "$weir" pace "${@:2}" <in
         ends 0
         if is_live ''; then fail 'there is one'; fi
     }

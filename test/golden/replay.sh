@@ -65,6 +65,34 @@ same row expected
 run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
 says out '1 min; timestamps are request ENDS to the second: true refusals may be higher; estimates:'
 
+# ---- the live line ----
+# A third of what the log has, from a pipe that is read first; it is shown when a tenth of a second has passed.
+if has_terminal 'golden/replay: the live line'; then
+    for _ in {1..30}; do combined 192.0.2.1 0; done >whole.log
+    mkfifo third.log
+    live() # STREAMS ARGUMENT...: what is on the terminal while the log is read, in the file line
+    {
+        what="the live line of weir replay ${*:2}"
+        python3 "$lib/terminal.py" "$1" "$weir" replay 5/s --or 10/s "${@:2}" third.log whole.log >out &
+        local pid=$!
+        exec 5>third.log
+        sleep 0.2
+        head -n 10 whole.log >&5
+        exec 5>&-
+        wait_end $pid "$what"
+        ends 0
+        tr '\r' '\n' <out | grep -a ' requests  ' | head -n 1 >line
+    }
+    live err
+    if ! grep -qaE $'^\033\\[K\033\\[2m██████(░){14}  33 %  10 requests  [0-9]+/s  refused 0, 0\033\\[0m$' line; then
+        fail 'it is not there'
+    fi
+    NO_COLOR=1 live both -q
+    if ! grep -qaE $'^\033\\[K██████(░){14}  33 %  10 requests' line; then fail 'it is not there, or has a colour'; fi
+    live both --each
+    if grep -qa '%' line; then fail 'it is there, between the lines'; fi
+fi
+
 # ---- the JSON ----
 run '--json' "$weir" replay '10/s burst=20' --or '5r/s burst=9' --json log
 ends 0

@@ -27,6 +27,14 @@ needs_v6()
     skip_test 'this machine has no ::1' 'ip -6 address add ::1/128 dev lo'
 }
 
+# False, and a part skipped, where no terminal can be had.
+has_terminal() # PART
+{
+    if python3 -c 'import pty; pty.openpty()' 2>no_terminal; then return; fi
+    skip_part "$1" "no terminal can be had here: $(tail -n 1 no_terminal)" 'mount -t devpts devpts /dev/pts'
+    return 1
+}
+
 # The first difference ends the test, and shows what the command left behind.
 fail() # WORDS
 {
