@@ -51,6 +51,16 @@ json out '.limits[0].fleet | all(.[]; [.allowed, .wrongly_denied, .wrongly_allow
 run 'a burst in time' fleet '10/s burst=2s' --nodes 4 --spread sticky log
 row shares '[.allowed, .excess] == [5, -15]'
 
+# More are on their way than fit a first queue, twice: each client's own question arrives, and each has a permit.
+crowd() # COUNT SECOND: so many clients, at once
+{
+    awk -v n="$1" -v second="$2" 'BEGIN {
+        for (i = 0; i < n; i++) printf "10.%d.%d.%d [%d.000]\n", second, i / 250, i % 250, 1763719200 + second }'
+}
+{ crowd 300 0; crowd 1200 5; } >crowd.log
+run 'a crowd' fleet '1/h burst=1' --key remote_addr/32 --nodes 4 --engine-rtt 1s crowd.log
+row engine '[.allowed, .denied, .engine_calls, .engine_calls_most_in_second] == [1500, 0, 1500, 1200]'
+
 # ---- a share's rate ----
 # 10/s at four nodes: 2.5/s at the one that a client meets, so of 101 requests in 10 s the first and each fourth.
 requests 101 100 >tenth.log
@@ -98,6 +108,11 @@ requests 8000 0.5 >twice.log
 run 'twice the rate' fleet '1000/s burst=200' --nodes 5 --lease 32 --lease-life 200ms twice.log
 row leases '.excess <= 0 and .excess > -50 and .allowed > 4000 and .allowed <= 4200'
 row 'one limiter' '[.allowed, .excess] == [4200, 0]'
+
+# Two clients with that: each has leases of its own.
+awk '{ print; sub("192.0.2.1", "192.0.2.2"); print }' twice.log >both.log
+run 'two clients' fleet '1000/s burst=200' --nodes 5 --lease 32 --lease-life 200ms both.log
+row leases '.excess <= 0 and .allowed > 8000 and .allowed <= 8400'
 
 # Twenty times as much, for 2 s: two or three questions for each permit, not twenty, and all that may pass does,
 # at every node, of which the least has half of its part.  Without leases each asks.
@@ -193,6 +208,7 @@ refused() # WORDS ARGUMENT...
     ends 2
     silent out
     says err "$words"
+    if [ "$(wc -l <err)" != 1 ]; then fail 'it is said twice'; fi
 }
 refused '--lease needs --nodes; for example --nodes 8' 10/s --lease 8
 refused '--lease-life needs --lease' 10/s --lease-life 1s
