@@ -235,6 +235,7 @@ if has_terminal 'golden/pace_commands: the live line'; then
     done
     NO_COLOR=1 shows err "[0-9]+ $busy" 1000/s -j 2 -- sh -c 'sleep 0.1'
     shows err $'\033\\[2m[0-9]+ lines? ' 40/s
+    shows err $'\033\\[2m[0-9]+ lines  phase 2 of 2  40/s asked' '50/s for 20ms then 40/s for 1h'
     shows_none both 40/s
     shows_none err 40/s -q
     shows_none err 40/s --json

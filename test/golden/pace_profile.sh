@@ -36,6 +36,15 @@ same out expected
 says err '  ..400/s for 100ms: 26 asked, 26 started, 260/s, late p99 '
 if grep -q missed err; then fail 'nothing was missed'; fi
 
+run 'a last phase without an end' "$weir" pace '100/s for 100ms then 200/s burst=1s' --count 30 \
+    --json --summary summary <in
+ends 0
+json summary '[.phases[].started] == [10, 20]'
+
+run 'nothing has begun' "$weir" pace '100/s for 100ms then 200/s' --json --summary summary </dev/null
+ends 0
+json summary '[.phases[] | .asked, .started, .missed, .lasted_ns, .achieved_per_s] | length == 10 and all(. == 0)'
+
 run 'commands' "$weir" pace '50/s for 100ms burst=1s' -j 2 -- echo <in
 ends 0
 head -n 5 in >expected
