@@ -62,6 +62,9 @@ grep 'burst=100' out >row
 echo '  10/s burst=20; 100/h burst=100' >expected
 same row expected
 
+run 'two limits of one rate' "$weir" replay '10/s burst=20' --or '10/s burst=5' log
+if [ "$(grep -c 'to leave 99.9 % of clients unaffected: 10/s burst=30' out)" != 1 ]; then fail 'it is said twice'; fi
+
 run 'a terminal of 200 columns' env COLUMNS=200 "$weir" replay '10/s burst=20' log
 says out '1 min; timestamps are request ENDS to the second: true refusals may be higher; estimates:'
 
@@ -198,6 +201,12 @@ what='out of order'
 starts >out
 printf '%s\n' '[900,false]' '[100,true]' >expected
 same out expected
+{
+    printf '192.0.2.1 [1763719%s.000] 0.000\n' 200 300
+    printf '192.0.2.1 [1763719%s.000] 0.000\n' 100 110
+} >durations.log
+run 'two far out of order' "$weir" replay 1/s --format "$ends_format" durations.log
+says out '2 lines far out of order, counted at their place in the log'
 {
     printf '192.0.2.1 [1763719%s.000] 0.000\n' 200 300
     printf '192.0.2.1 [1763719%s.000] 0.000\n' 100
@@ -425,6 +434,10 @@ done
     printf '\n\377\0\1 [not a log] \200\nx\ny\n'
     combined 192.0.2.1 0
 } >bad.log
+run 'malformed lines, for people' "$weir" replay 1/s bad.log
+ends 0
+says out ' 4 malformed lines'
+if grep -q 'out of order' out; then fail 'no line is out of order'; fi
 run 'malformed lines' "$weir" replay 1/s --json bad.log
 ends 0
 json out '.requests == 2 and .malformed == 4'
@@ -494,6 +507,10 @@ refused 'column 4: expected a period' 10/
 refused 'log is a file; the limit comes first' log
 refused 'column 4: expected a period' 1/s --or 10/ log
 refused 'nowhere: No such file or directory' 1/s log nowhere
+name=$(printf 'x%.0s' {1..63})
+refused "--key $name: no field" 1/s --key "$name" log
+refused "--key \"$(printf 'x%.0s' {1..60})" 1/s --key "x$name" log
+says err "\": a field's name is too long; for example"
 refused '--key nofield: no field "nofield"; expected one of remote_addr,' 1/s --key nofield log
 refused '--cost nofield: no field "nofield"' 1/s --cost nofield log
 refused '--key "remote_addr/0": expected bits' 1/s --key remote_addr/0 log

@@ -101,7 +101,9 @@ summary_of() # COUNT NOUN
     fi
 }
 
+# Of a file without anything in it jq -e prints nothing, and is content (1.6).
 json() # FILE FILTER: jq finds it true
 {
-    if ! jq -e "$2" "$1" >/dev/null 2>&1; then fail "$1 is not so: $2"; fi
+    local found
+    if ! found=$(jq -e "$2" "$1" 2>/dev/null) || [ -z "$found" ]; then fail "$1 is not so: $2"; fi
 }
