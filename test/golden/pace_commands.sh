@@ -249,6 +249,11 @@ for number in 9 15; do
     judged "kill-$number"
 done
 
+run 'standard input a directory' "$weir" pace $fast -- echo <.
+ends 2
+silent out
+says err 'weir: standard input: Is a directory'
+
 seq 3 >in
 run 'not found' "$weir" pace $fast -- no-such-command <in
 ends 127
