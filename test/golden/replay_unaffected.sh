@@ -11,7 +11,7 @@ untouched() # LIMIT
     "$weir" replay "$1" --json --format "$msec" msec.log | jq '.limits[0] | .keys - .keys_denied'
 }
 for share in 50 80 99.9 100; do
-    for rate in 2/s 30/min; do
+    for rate in 1/s 2/s 30/min; do
         run "--unaffected $share of $rate" "$weir" replay $rate --json --unaffected $share --format "$msec" msec.log
         burst=$(jq '.limits[0].unaffected_burst' out) keys=$(jq .keys out)
         enough=$(awk -v k="$keys" -v s=$share 'BEGIN { n = k * s / 100; print n == int(n) ? n : int(n) + 1 }')
