@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   Copies of bytes with nothing behind them that may be read: the next byte is on a page that nobody may touch, so that a
-   reader that goes one too far ends the test, in every build.
+   Copies of bytes with nothing behind them that may be read: the next byte is on a page that nobody may touch, so
+   that a reader that goes one too far ends the test, in every build.
 
    With AddressSanitizer they are plain memory, of which it guards both ends. */
 #ifndef TEST_OWNED_H
