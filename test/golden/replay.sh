@@ -163,6 +163,8 @@ refused '--key "remote_addr/33/64": expected bits' 1/s --key remote_addr/33/64 l
 refused '--key "remote_addr/24": one number is bits of IPv6, 33 to 128; for those of IPv4 write both: address/24/48' \
     1/s --key remote_addr/24 log
 refused '--key "remote_addr/24,48": for bits of IPv4 and IPv6 write address/24/48' 1/s --key remote_addr/24,48 log
+refused '--key "remote_addr/24,8": for bits of IPv4 and IPv6 write address/24/48' 1/s --key remote_addr/24,8 log
+refused '--key "remote_addr/24,": one number is bits of IPv6' 1/s --key remote_addr/24, log
 refused '--key "a/64,48,b": for bits of IPv4 and IPv6 write address/24/48' 1/s --key a/64,48,b log
 refused '--key "a,,b": expected a field' 1/s --key a,,b log
 refused '--key remote_addr: no field' 1/s --format '[$time_local]' log

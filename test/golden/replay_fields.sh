@@ -186,6 +186,14 @@ silent err
 json out '.limits[0] | [.keys, .denied] == [2, 0]'
 run 'a terminal is not told what to do' "$weir" replay none --key user addresses.log
 if grep -q $'\e' out; then fail 'an escape'; fi
+# Characters that are obeyed: the one that turns the direction, and one of C1.
+for who in 'a\u202eb\u0085é' '§5\u00a0é'; do
+    printf '{"time": "2025-11-21T10:00:01Z", "who": "%s"}\n' "$who" "$who" >obeyed.log
+    run "a terminal is not told what to do: $who" "$weir" replay 1/h --key who obeyed.log
+    ends 0
+    shown=${who//\\u202e/\\xe2\\x80\\xae} shown=${shown//\\u0085/\\xc2\\x85} shown=${shown//\\u00a0/$'\xc2\xa0'}
+    says out "  $shown   1 of 2"
+done
 printf '\377\300\t"\\ - - [21/Nov/2025:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"\n' >bytes.log
 run 'keys that are no UTF-8' "$weir" replay none --json bytes.log
 python3 -c 'import json, sys; json.loads(open("out", encoding="utf-8").read())' || fail 'no UTF-8'
