@@ -176,6 +176,7 @@ same out expected
 run 'no key, no clients' "$weir" replay 1/s --key none addresses.log
 says out '5 requests, 4 s;'
 if grep -q 'clients hit' out; then fail 'there are clients'; fi
+if [ "$(grep -cE '^  in a (second|minute) +[0-9]+ +[0-9]+ +[0-9]+$' out)" != 2 ]; then fail 'there are names'; fi
 printf '{"time": "2025-11-21T10:00:0%dZ", "who": "%d"}\n' 1 1 2 2 >who.log
 run 'no address anywhere' "$weir" replay 1/h --json who.log
 ends 0
