@@ -29,6 +29,12 @@ json summary '[.phases[].asked] == [10, 26, 9] and [.phases[].started] == [10, 2
 json summary 'all(.phases[]; (.achieved_per_s * .lasted_ns / 1e9 - .started | fabs) < 1e-6)'
 json summary '[.phases[].begins_ns] == [0, 100000000, 250000000] and all(.phases[]; .missed == 0)'
 
+printf '%s\n' '100/s for 100ms' 'then ..400/s for 100ms' ' then pause 50ms' '100/s for 100ms' 'burst=1s' >leading
+run 'then at the beginning of lines' "$weir" pace --profile leading <in
+ends 0
+same out expected
+says err '100/s for 100ms then ..400/s for 100ms then pause 50ms then 100/s for 100ms burst=1s'
+
 run 'the same on the command line' "$weir" pace \
     '100/s for 100ms then ..400/s for 100ms then pause 50ms then 100/s for 100ms burst=1s' <in
 ends 0
