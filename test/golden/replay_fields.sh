@@ -205,6 +205,12 @@ what='costs'
 "$weir" replay '3/h burst=3' --key none --cost size --each addresses.log | jq -c .allowed >out
 printf '%s\n' true false true true true >expected
 same out expected
+for second in 0 1 2; do combined 192.0.2.1 $second 3; done >threes.log
+what='a cost of the second limit'
+"$weir" replay '100/h; 5B/h burst=5' --cost bytes=body_bytes_sent --each threes.log | jq -c .allowed >out
+printf '%s\n' true false false >expected
+same out expected
+what='costs'
 combined 192.0.2.1 0 - >sizes.log
 combined 192.0.2.1 0 7 >>sizes.log
 combined 192.0.2.1 0 4 >>sizes.log

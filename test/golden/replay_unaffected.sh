@@ -14,6 +14,7 @@ for share in 50 80 99.9 100; do
     for rate in 1/s 2/s 30/min; do
         run "--unaffected $share of $rate" "$weir" replay $rate --json --unaffected $share --format "$msec" msec.log
         burst=$(jq '.limits[0].unaffected_burst' out) keys=$(jq .keys out)
+        if ! [[ $burst =~ ^[1-9][0-9]*$ ]]; then fail "no burst, but $burst"; fi
         enough=$(awk -v k="$keys" -v s=$share 'BEGIN { n = k * s / 100; print n == int(n) ? n : int(n) + 1 }')
         if [ "$(untouched "$rate burst=$burst")" -lt "$enough" ]; then fail "burst=$burst affects more"; fi
         if [ "$burst" = 1 ]; then continue; fi
