@@ -62,6 +62,21 @@ grep 'burst=100' out >row
 echo '  10/s burst=20; 100/h burst=100' >expected
 same row expected
 
+{
+    for _ in {1..30}; do combined 192.0.2.1 0; done
+    for second in {0..40}; do combined 192.0.2.200 $second; done
+} >rows.log
+run 'rows of a table' env COLUMNS=120 "$weir" replay 5/s --or '10/h burst=10' rows.log
+ends 0
+sed -n '/most refused/,/^$/p' out >rows
+cat >expected <<'END'
+  limit           refused                      clients hit   most refused
+  5/s burst=5     21 to 25  29.58 to 35.21 %             1   192.0.2.1     25 of 30
+  10/h burst=10         51           71.83 %             2   192.0.2.200   31 of 41
+
+END
+same rows expected
+
 run 'two limits of one rate' "$weir" replay '10/s burst=20' --or '10/s burst=5' log
 if [ "$(grep -c 'to leave 99.9 % of clients unaffected: 10/s burst=30' out)" != 1 ]; then fail 'it is said twice'; fi
 
