@@ -205,6 +205,12 @@ what='costs'
 "$weir" replay '3/h burst=3' --key none --cost size --each addresses.log | jq -c .allowed >out
 printf '%s\n' true false true true true >expected
 same out expected
+for cost in 1.5x 1. .5 -1 1x 1.5.5 1e3 2.0; do
+    echo "{\"time\": \"2025-11-21T10:00:01Z\", \"client\": \"192.0.2.1\", \"cost\": \"$cost\"}"
+done >no_costs.log
+run 'what is no cost' "$weir" replay 5/h --cost cost --json no_costs.log
+json out '[.requests, .malformed] == [1, 7]'
+says err 'a cost is a number; expected digits here, or "-"'
 for second in 0 1 2; do combined 192.0.2.1 $second 3; done >threes.log
 what='a cost of the second limit'
 "$weir" replay '100/h; 5B/h burst=5' --cost bytes=body_bytes_sent --each threes.log | jq -c .allowed >out
