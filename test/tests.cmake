@@ -53,6 +53,7 @@ weir_programs(unit test TIER check USES cmocka NAMES clients PARTS replay/log/cl
 weir_programs(unit test TIER check USES cmocka NAMES fleet PARTS replay/fleet/tally replay/fleet/pairs common/rows)
 weir_programs(unit test TIER check USES cmocka zlib NAMES hdr PARTS pace/latency/hdr)
 weir_programs(unit test TIER check USES cmocka NAMES order PARTS replay/log/order)
+weir_programs(unit test TIER check USES cmocka NAMES replay_page PARTS common/arguments common/json_file replay/page)
 weir_programs(unit test TIER check USES cmocka unpack NAMES pace_bytes
     PARTS common/json_file log/packed pace/bytes pace/input pace/outcomes pace/profile/phase_record pace/record
         pace/record_print)

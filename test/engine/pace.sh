@@ -121,9 +121,9 @@ pace=$!
 others+=("$pace")
 until_true test -s out
 kill_engine main
-until_true grep -q 'no more is started until the engine answers: ' err
+until_true grep -q "no more is started until the engine answers: 127.0.0.1:${engine_port[main]}" err
 restart_engine main
-until_true grep -q 'the engine answers again, after ' err
+until_true grep -qE 'the engine answers again, after [0-9.]+ (µs|ms|s)$' err
 size=$(stat -c %s out)
 until_true grown
 kill -TERM "$pace"

@@ -212,34 +212,33 @@ ends 0
 if ! grep -qE '^12 commands in .* s, 1000/s asked, [0-9.]+/s; [0-9,]+ starts missed; 2 of 2 busy$' err; then
     fail 'it does not say so'
 fi
-cat >terminal.py <<'END'
-import os
-import pty
-import subprocess
-import sys
-
-ours, theirs = pty.openpty()
-child = subprocess.Popen(sys.argv[1:], stderr=theirs)
-os.close(theirs)
-shown = b""
-try:
-    while piece := os.read(ours, 4096):
-        shown += piece
-except OSError:
-    pass
-sys.stdout.buffer.write(shown)
-sys.exit(child.wait())
-END
-what='the live line'
-if ! python3 -c 'import pty; pty.openpty()' 2>pty; then
-    skip_part "golden/pace_commands: $what" "no terminal can be had here: $(tail -n 1 pty)" \
-        'mount -t devpts devpts /dev/pts'
-else
-    run "$what" python3 terminal.py "$weir" pace 1000/s -j 2 -- sh -c 'sleep 0.1' <in
-    ends 0
-    if ! grep -qaE ' commands?  1000/s asked, [0-9.]+/s; [0-9]+ starts missed; [0-2] of 2 busy  late p99 ' out; then
-        fail 'there is none'
-    fi
+if has_terminal 'golden/pace_commands: the live line'; then
+    is_live() # BYTES_OF_THE_LINE
+    {
+        grep -qaE "^.*"$'\r\033\[K'"$1.*  late p99 " out
+    }
+    shows() # STREAMS BYTES_OF_THE_LINE ARGUMENT...
+    {
+        run "the live line of weir pace ${*:3}" python3 "$lib/terminal.py" "$1" "$weir" pace "${@:3}" <in
+        ends 0
+        if ! is_live "$2"; then fail 'there is none'; fi
+    }
+    shows_none() # STREAMS ARGUMENT...
+    {
+        run "no live line of weir pace ${*:2}" python3 "$lib/terminal.py" "$1" "$weir" pace "${@:2}" <in
+        ends 0
+        if is_live ''; then fail 'there is one'; fi
+    }
+    busy='commands?  1000/s asked, [0-9.]+/s; [0-9]+ starts missed; [0-2] of 2 busy'
+    for streams in err both; do
+        shows $streams $'\033\\[2m'"[0-9]+ $busy" 1000/s -j 2 -- sh -c 'sleep 0.1'
+    done
+    NO_COLOR=1 shows err "[0-9]+ $busy" 1000/s -j 2 -- sh -c 'sleep 0.1'
+    shows err $'\033\\[2m[0-9]+ lines? ' 40/s
+    shows err $'\033\\[2m[0-9]+ lines  phase 2 of 2  40/s asked' '50/s for 20ms then 40/s for 1h'
+    shows_none both 40/s
+    shows_none err 40/s -q
+    shows_none err 40/s --json
 fi
 
 for number in 9 15; do
@@ -249,6 +248,11 @@ for number in 9 15; do
     says err "for line 1 (\"kill-$number\")"
     judged "kill-$number"
 done
+
+run 'standard input a directory' "$weir" pace $fast -- echo <.
+ends 2
+silent out
+says err 'weir: standard input: Is a directory'
 
 seq 3 >in
 run 'not found' "$weir" pace $fast -- no-such-command <in

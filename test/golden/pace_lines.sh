@@ -50,6 +50,14 @@ printf 'a\nbc\nd' >expected
 same out expected
 summary_of 3 lines
 
+# ---- a rate, for people ----
+seq 3 >in
+for rate in '99.5/s burst=9' '9999/s' '10,000/s'; do
+    run "$rate" "$weir" pace "${rate//,/}" <in
+    ends 0
+    says err " s, ${rate%% *} asked, "
+done
+
 # ---- stopping on purpose ----
 seq 100 >in
 head -n 7 in >expected

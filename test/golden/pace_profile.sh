@@ -29,12 +29,27 @@ json summary '[.phases[].asked] == [10, 26, 9] and [.phases[].started] == [10, 2
 json summary 'all(.phases[]; (.achieved_per_s * .lasted_ns / 1e9 - .started | fabs) < 1e-6)'
 json summary '[.phases[].begins_ns] == [0, 100000000, 250000000] and all(.phases[]; .missed == 0)'
 
+printf '%s\n' '100/s for 100ms' 'then ..400/s for 100ms' ' then pause 50ms' '100/s for 100ms' 'burst=1s' >leading
+run 'then at the beginning of lines' "$weir" pace --profile leading <in
+ends 0
+same out expected
+says err '100/s for 100ms then ..400/s for 100ms then pause 50ms then 100/s for 100ms burst=1s'
+
 run 'the same on the command line' "$weir" pace \
     '100/s for 100ms then ..400/s for 100ms then pause 50ms then 100/s for 100ms burst=1s' <in
 ends 0
 same out expected
 says err '  ..400/s for 100ms: 26 asked, 26 started, 260/s, late p99 '
 if grep -q missed err; then fail 'nothing was missed'; fi
+
+run 'a last phase without an end' "$weir" pace '100/s for 100ms then 200/s burst=1s' --count 30 \
+    --json --summary summary <in
+ends 0
+json summary '[.phases[].started] == [10, 20]'
+
+run 'nothing has begun' "$weir" pace '100/s for 100ms then 200/s' --json --summary summary </dev/null
+ends 0
+json summary '[.phases[] | .asked, .started, .missed, .lasted_ns, .achieved_per_s] | length == 10 and all(. == 0)'
 
 run 'commands' "$weir" pace '50/s for 100ms burst=1s' -j 2 -- echo <in
 ends 0

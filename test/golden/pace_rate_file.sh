@@ -5,7 +5,7 @@
 needs jq
 
 seq 20 >in
-printf '# the nightly load\n\n  100000/s burst=20\r\nnot read\n' >limit
+printf '# the nightly load\r\n\r\n  100000/s burst=20\r\nnot read\n' >limit
 run 'a limit from a file' "$weir" pace --rate-file limit --json --summary summary <in
 ends 0
 same out in

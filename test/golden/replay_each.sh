@@ -72,3 +72,15 @@ ends 0
 same out first
 run 'standard input' "$weir" replay '10/s burst=20' --each --format "$msec" <msec.log
 same out first
+
+# Thousands that were decided wait for the first line, which came later than all of them and ended earlier.
+awk 'BEGIN {
+    print "192.0.2.1 [1763720200.000] 0.000"
+    for (i = 1; i <= 20000; i++) printf "192.0.2.1 [%.3f] 500.000\n", 1763720200 + i / 100
+}' >held.log
+run 'lines that wait for the first' "$weir" replay '3/h burst=3' --each --format '$remote_addr [$msec] $request_time' \
+    held.log
+ends 0
+jq .allowed out | uniq -c | awk '{ print $1, $2 }' >verdicts
+printf '%s\n' '1 false' '3 true' '19997 false' >expected
+same verdicts expected

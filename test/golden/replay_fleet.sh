@@ -51,6 +51,16 @@ json out '.limits[0].fleet | all(.[]; [.allowed, .wrongly_denied, .wrongly_allow
 run 'a burst in time' fleet '10/s burst=2s' --nodes 4 --spread sticky log
 row shares '[.allowed, .excess] == [5, -15]'
 
+# More are on their way than fit a first queue, twice: each client's own question arrives, and each has a permit.
+crowd() # COUNT SECOND: so many clients, at once
+{
+    awk -v n="$1" -v second="$2" 'BEGIN {
+        for (i = 0; i < n; i++) printf "10.%d.%d.%d [%d.000]\n", second, i / 250, i % 250, 1763719200 + second }'
+}
+{ crowd 300 0; crowd 1200 5; } >crowd.log
+run 'a crowd' fleet '1/h burst=1' --key remote_addr --nodes 4 --engine-rtt 1s crowd.log
+row engine '[.allowed, .denied, .engine_calls, .engine_calls_most_in_second] == [1500, 0, 1500, 1200]'
+
 # ---- a share's rate ----
 # 10/s at four nodes: 2.5/s at the one that a client meets, so of 101 requests in 10 s the first and each fourth.
 requests 101 100 >tenth.log
@@ -99,6 +109,11 @@ run 'twice the rate' fleet '1000/s burst=200' --nodes 5 --lease 32 --lease-life 
 row leases '.excess <= 0 and .excess > -50 and .allowed > 4000 and .allowed <= 4200'
 row 'one limiter' '[.allowed, .excess] == [4200, 0]'
 
+# Two clients with that: each has leases of its own.
+awk '{ print; sub("192.0.2.1", "192.0.2.2"); print }' twice.log >both.log
+run 'two clients' fleet '1000/s burst=200' --nodes 5 --lease 32 --lease-life 200ms both.log
+row leases '.excess <= 0 and .allowed > 8000 and .allowed <= 8400'
+
 # Twenty times as much, for 2 s: two or three questions for each permit, not twenty, and all that may pass does,
 # at every node, of which the least has half of its part.  Without leases each asks.
 requests 40000 0.05 >flood.log
@@ -112,13 +127,57 @@ row 'one limiter' '.node_least == .allowed'
 run 'the same figures' "$weir" replay '1000/s burst=200' --nodes 5 --lease 32 --format '$remote_addr [$msec]' twice.log
 ends 0
 same out first
-run 'the table' "$weir" replay '10/s burst=20' --or '20/s burst=40' --nodes 1000 --engine-rtt 500us \
-    --format '$remote_addr [$msec]' log
-ends 0
-silent err
-sed -n '/a fleet/,$p' out >table
+table_of() # LOG ARGUMENT...: what is printed of the fleet
+{
+    "$weir" replay --format '$remote_addr [$msec]' "${@:2}" "$1" >out 2>err
+    status=$?
+    ends 0
+    silent err
+    sed -n '/a fleet/,$p' out >table
+}
+what='the table'
+table_of log '10/s burst=20' --or '20/s burst=40' --nodes 1000 --engine-rtt 500us
 cat >expected <<'TABLE'
+  a fleet of 1,000 nodes, requests to random nodes; an engine 500us round trip
+                                  wrongly  wrongly  over the  engine   most in     share
+  10/s burst=20  passed  refused  refused   passed     bound   calls  a second    waited
+  one limiter        20       20        0        0         -       0         0    0.00 %
+  engine             20       20        0        0         -      40        40  100.00 %
+  shares             39        1        1       20        19       0         0    0.00 %
+  alone              40        0        0       20        20       0         0    0.00 %
+  sticky             20       20        0        0         -       0         0    0.00 %
+                                  wrongly  wrongly  over the  engine   most in     share
+  20/s burst=40  passed  refused  refused   passed     bound   calls  a second    waited
+  one limiter        40        0        0        0         -       0         0    0.00 %
+  engine             40        0        0        0         -      40        40  100.00 %
+  shares             39        1        1        0         -       0         0    0.00 %
+  alone              40        0        0        0         -       0         0    0.00 %
+  sticky             40        0        0        0         -       0         0    0.00 %
 TABLE
+same table expected
+what='the table of one node, with leases, while the engine is down'
+table_of tenth.log '10/s burst=20' --nodes 1 --spread sticky --lease 32 --lease-life 500ms --engine-down 2s-4s
+cat >expected <<'TABLE'
+  a fleet of 1 node, clients sticky to a node; an engine 1ms round trip
+  leases of up to 32 permits for 500ms; down from 2s to 4s: shares meanwhile
+                                  wrongly  wrongly  over the  engine   most in    share
+  10/s burst=20  passed  refused  refused   passed     bound   calls  a second   waited
+  one limiter       101        0        0        0         -       0         0   0.00 %
+  engine            101        0        0        0         -      81        10  80.20 %
+  leases            101        0        0        0         -      81        10  80.20 %
+  shares            101        0        0        0         -       0         0   0.00 %
+  alone             101        0        0        0         -       0         0   0.00 %
+  sticky            101        0        0        0         -       0         0   0.00 %
+TABLE
+same table expected
+what='the head without leases, while the engine is down'
+table_of tenth.log '10/s burst=20' --nodes 3 --engine-down 2s-4s
+head -n 2 table >heads
+cat >expected <<'TABLE'
+  a fleet of 3 nodes, requests to random nodes; an engine 1ms round trip
+  down from 2s to 4s: shares meanwhile
+TABLE
+same heads expected
 run 'a limit with a long text' "$weir" replay 1GB/h --nodes 4 --format '$remote_addr [$msec]' log
 grep -qE '^  1GB/h +passed' out || fail 'it is not shown as it was typed'
 # The columns of a limit that is cut stand below each other.
@@ -149,6 +208,7 @@ refused() # WORDS ARGUMENT...
     ends 2
     silent out
     says err "$words"
+    if [ "$(wc -l <err)" != 1 ]; then fail 'it is said twice'; fi
 }
 refused '--lease needs --nodes; for example --nodes 8' 10/s --lease 8
 refused '--lease-life needs --lease' 10/s --lease-life 1s

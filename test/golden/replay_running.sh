@@ -64,6 +64,21 @@ ends 0
 jq '.limits[]' out >told
 same told expected
 
+# An hour in which nothing runs, between two requests.
+printf '192.0.2.1 [%s.000] 0.500 200\n' 1763719201 1763722801 >gap.log
+run 'nothing runs for an hour' "$weir" replay '3 concurrent lease=60s' --json \
+    --format '$remote_addr [$msec] $request_time $status' gap.log
+ends 0
+json out '.series.running | length > 200 and [.[] | select(. != 0)] == [1, 1]'
+json out '.series.limits[0].running | [.[] | select(. != 0)] == [1, 1]'
+
+printf '192.0.2.1 [1763719201.000] 0.500 200\n%.0s' 1 2 3 >three.log
+run 'two limits of one lease' "$weir" replay '1 concurrent lease=60s' --or '2 concurrent lease=60s' \
+    --format '$remote_addr [$msec] $request_time $status' three.log
+if [ "$(grep -c 'to leave 99.9 % of clients unaffected: 3 concurrent lease=1min$' out)" != 1 ]; then
+    fail 'it is not said, or twice'
+fi
+
 # ---- where durations come from ----
 # The last one ends when the others do: three at once, of which one is refused.
 three() # FORMAT: a line for each by its end and its duration in ms

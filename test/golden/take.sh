@@ -248,6 +248,9 @@ for option in --peek --json; do
     ends 125
     says err 'cannot be used with a command'
 done
+run 'a command without a limit' "$weir" take -- touch run
+ends 125
+says err 'expected a limit; for example weir take 3/h deploy'
 run 'a bad limit with a command' "$weir" take 3/month -- touch run
 ends 125
 run 'help' "$weir" take --help

@@ -99,12 +99,12 @@ ends 0
 silent err
 
 what='a signal that weir gets'
-if env --default-signal=INT true 2>/dev/null; then
-    under=(env --default-signal=INT,QUIT) # a shell ignores them in what it starts in the background
+if env --default-signal=INT,QUIT,HUP true 2>/dev/null; then
+    under=(env --default-signal=INT,QUIT,HUP) # a shell ignores the first two in the background, nohup the third
     names=(TERM HUP USR1 USR2 INT QUIT)
 else
-    names=(TERM HUP USR1 USR2)
-    skip_part 'golden/take_hold: SIGINT and SIGQUIT' 'env has no --default-signal' 'apt-get install coreutils'
+    names=(TERM USR1 USR2)
+    skip_part 'golden/take_hold: SIGINT, SIGQUIT and SIGHUP' 'env has no --default-signal' 'apt-get install coreutils'
 fi
 for name in "${names[@]}"; do
     start "$L" held -- sh -c "$hold"

@@ -123,7 +123,7 @@ for size in 1 2 9 10 1000 100000 262000; do
     passes "$size/w algorithm=sliding-log" "large $size" --cost $size
     would 'would be refused' "$size/w algorithm=sliding-log" "large $size"
 done
-wrong 'too much for a state file' '1000000/w algorithm=sliding-log'
+wrong 'keeps 8000056 bytes for each key, which is too much for a state file' '1000000/w algorithm=sliding-log'
 passes '3/5year' slow --cost 3 # from empty to full it takes longer than a slot can tell
 would 'would be refused: slow has used 3/5year; again in 1 year ' '3/5year' slow
 

@@ -4,9 +4,9 @@
 #include "format/log/accesslog.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "owned.h"
 #include "property/property.h"
 
 enum { TEXT_SIZE = 2048, CELLS_MAX = 6, CELL_SIZE = 48 };
@@ -29,12 +29,11 @@ static void add_text(struct text *text, const char *bytes)
     add(text, bytes, strlen(bytes));
 }
 
-/* With nothing behind it that may be read: the sanitizers see it. */
+/* With nothing behind it that may be read. */
 static struct slice own(struct prop *prop, const struct text *text)
 {
-    char *bytes = malloc(text->size != 0 ? text->size : 1);
+    const char *bytes = owned_copy(text->bytes, text->size);
     prop_check(prop, bytes != NULL, "no memory");
-    memcpy(bytes, text->bytes, text->size);
     return (struct slice){bytes, text->size};
 }
 
@@ -139,7 +138,7 @@ static void read_line(struct prop *prop, struct accesslog *log)
     if (good) check_entry(prop, log, line, &entry);
     else check_problem(prop, &problem, line.size);
     check_again(prop, log, line, &entry, good);
-    free((void *)line.bytes);
+    owned_free(line.bytes);
 }
 
 static void total(struct prop *prop)
@@ -158,7 +157,7 @@ static void total(struct prop *prop)
         while (prop_more(prop, 3)) accesslog_want(&log, PICK(prop, wants), &problem);
         while (prop_more(prop, 4)) read_line(prop, &log);
     } else check_problem(prop, &problem, first.size);
-    free((void *)first_line.bytes);
+    owned_free(first_line.bytes);
 }
 
 /* ---- patterns, against trying every byte ---- */

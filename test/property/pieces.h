@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
    Texts that are nearly what a reader expects.
 
-   What is owned has nothing behind it that may be read, so that the sanitizers see who does. */
+   What is owned has nothing behind it that may be read: see owned.h. */
 #ifndef TEST_PROPERTY_PIECES_H
 #define TEST_PROPERTY_PIECES_H
 
 #include <stdlib.h>
 
 #include "format/bytes.h"
+#include "owned.h"
 #include "property/property.h"
 
 static inline const char *pick_piece(struct prop *prop, const char *const list[], size_t count)
@@ -56,15 +57,14 @@ static inline void spoil(struct prop *prop, struct bytes *out)
 
 static inline struct slice own(struct prop *prop, struct slice slice)
 {
-    char *copy = malloc(slice.size != 0 ? slice.size : 1);
+    const char *copy = owned_copy(slice.bytes, slice.size);
     prop_check(prop, copy != NULL, "no memory");
-    if (slice.size != 0) memcpy(copy, slice.bytes, slice.size);
     return (struct slice){copy, slice.size};
 }
 
 static inline void disown(struct slice slice)
 {
-    free((void *)slice.bytes);
+    owned_free(slice.bytes);
 }
 
 static inline void check_inside(struct prop *prop, struct slice part, struct slice whole)

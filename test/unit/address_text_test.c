@@ -14,16 +14,16 @@
 #include <cmocka.h>
 
 #include "format/address_text.h"
+#include "owned.h"
 #include "unit/random.h"
 
 /* Read from memory that ends behind it. */
 static size_t read_text(const char *text, size_t size, unsigned char bytes[ADDRESS_V6])
 {
-    char *own = malloc(size + 1);
+    const char *own = owned_copy(text, size);
     assert_non_null(own);
-    memcpy(own + 1, text, size);
-    const size_t found = address_read((struct slice){own + 1, size}, bytes);
-    free(own);
+    const size_t found = address_read((struct slice){own, size}, bytes);
+    owned_free(own);
     return found;
 }
 
@@ -179,11 +179,82 @@ static void within(void **state)
     assert_true(address_within(host, host, 32));
 }
 
+static void kept_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int v4, v6; /* 0: as it was */
+        bool good;
+    } kept[] = {{"33", 0, 33, true},       {"128", 0, 128, true}, {"24/48", 24, 48, true}, {"1/1", 1, 1, true},
+                {"32/128", 32, 128, true}, {"", 0, 0, false},     {"0", 0, 0, false},      {"32", 0, 0, false},
+                {"129", 0, 0, false},      {"x", 0, 0, false},    {"64 ", 0, 0, false},    {"064", 0, 0, false},
+                {"/48", 0, 0, false},      {"0/48", 0, 0, false}, {"33/48", 0, 0, false},  {"x/48", 0, 0, false},
+                {"24/", 0, 0, false},      {"24/0", 0, 0, false}, {"24/129", 0, 0, false}, {"24/x", 0, 0, false},
+                {"24/48/", 0, 0, false}};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        int v4 = 0, v6 = 0;
+        const char *const wrong = address_read_bits(slice_of(kept[i].text), &v4, &v6);
+        if ((wrong == NULL) != kept[i].good) fail_msg("%s: %s", kept[i].text, wrong != NULL ? wrong : "is good");
+        if (kept[i].good && (v4 != kept[i].v4 || v6 != kept[i].v6)) fail_msg("%s: %d and %d", kept[i].text, v4, v6);
+    }
+}
+
+static void where_to_listen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum address_kind kind;
+        unsigned port;
+    } good[] = {{"1", ADDRESS_LOCALHOST, 1},
+                {"localhost:65535", ADDRESS_LOCALHOST, 65535},
+                {":0", ADDRESS_ANY, 0},
+                {"192.0.2.1:2", ADDRESS_IP, 2},
+                {"[::1]:3", ADDRESS_IP, 3}};
+    static const char *const bad[] = {"",
+                                      "a",
+                                      ":",
+                                      ":65536",
+                                      "localhost:",
+                                      "192.0.2.1",
+                                      "::1:3",
+                                      "[::1]",
+                                      "[::1:3",
+                                      "::1]:3",
+                                      "[192.0.2.1]:3",
+                                      "[]:3",
+                                      "[:1",
+                                      "x:3",
+                                      "[fe80::1%1]:3",
+                                      "192.0.2.1%1:3",
+                                      "[localhost]:3",
+                                      "unix:",
+                                      "unix:run",
+                                      "1.2.3:4",
+                                      "127.0.0.1:-1"};
+    struct address_listen listen;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        const char *const wrong = address_read_listen(slice_of(good[i].text), &listen);
+        if (wrong != NULL || listen.kind != good[i].kind || listen.port != good[i].port) fail_msg("%s", good[i].text);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (address_read_listen(slice_of(bad[i]), &listen) == NULL) fail_msg("%s is good", bad[i]);
+    }
+    char path[ADDRESS_PATH_MAX + 2];
+    memset(path, '/', sizeof path);
+    assert_null(address_read_listen((struct slice){path, ADDRESS_PATH_MAX}, &listen));
+    assert_int_equal(listen.kind, ADDRESS_UNIX);
+    assert_int_equal(listen.path.size, ADDRESS_PATH_MAX);
+    assert_non_null(address_read_listen((struct slice){path, ADDRESS_PATH_MAX + 1}, &listen));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),    cmocka_unit_test(as_the_system), cmocka_unit_test(any_text),
-        cmocka_unit_test(networks), cmocka_unit_test(within),
+        cmocka_unit_test(texts),           cmocka_unit_test(as_the_system), cmocka_unit_test(any_text),
+        cmocka_unit_test(networks),        cmocka_unit_test(within),        cmocka_unit_test(kept_bits),
+        cmocka_unit_test(where_to_listen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

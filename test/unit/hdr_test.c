@@ -101,6 +101,7 @@ static void decode(const char *base64)
         const int64_t word = word_at(&at);
         if (word >= 0) back.count[index++] = (uint64_t)word;
         else index += (unsigned)-word;
+        assert_int_not_equal(word, -1); /* a zero alone is a count, as HdrHistogram writes it */
         assert_true(index <= HISTOGRAM_HDR_BUCKETS);
     }
 }

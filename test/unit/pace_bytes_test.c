@@ -119,6 +119,7 @@ static void cut_anew(void **state)
     input_open(&input, ends[0], '\n');
     input_pieces_of(&input, 4);
     take_pieces(&input, 1, out);
+    assert_false(input_begins_line(&input, input.next + 1));
     assert_true(input_begins_line(&input, input.next + 2)); /* what is known and not yet taken is cut anew */
     input_pieces_of(&input, 1);
     take_pieces(&input, 2, out);

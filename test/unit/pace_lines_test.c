@@ -45,7 +45,7 @@ static struct {
     uint64_t stalls_ns, stall_ns; /* the first write after the one takes the other */
     bool stops;                   /* in that write, at its end */
     struct pace *pace;
-    uint64_t early; /* operations before their time by the rate alone */
+    uint64_t early; /* operations before their time by the rate alone, or at a start that is none */
     uint64_t rate;
     uint64_t oversleep_ns, sleeps; /* every 50th sleep is so much longer */
     uint64_t unix_ahead_ns;        /* of the clock that never goes back */
@@ -72,7 +72,7 @@ void __wrap_record_start(struct record *record, uint64_t actual_ns, uint64_t sta
         machine.later[machine.due_count] = due_ns == machine.pace->arrived_ns;
         machine.due[machine.due_count++] = due_ns - machine.pace->part.begin_ns;
     }
-    if (actual_ns < due_ns) machine.early++;
+    if (actual_ns < due_ns || actual_ns < start_ns || start_ns < machine.begun_ns) machine.early++;
     __real_record_start(record, actual_ns, start_ns, due_ns, cost);
 }
 

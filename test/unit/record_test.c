@@ -240,6 +240,20 @@ static void fresh_after_a_change(void **unused)
     }
 }
 
+static void early_ones(void **state)
+{
+    (void)state;
+    struct record *record = opened("1/s burst=10");
+    static const uint64_t starts_ns[] = {1, 5, 5, 6, UINT64_MAX}, now_ns = 5;
+    for (int i = 0; i < 5; i++) {
+        record_begin(record, now_ns);
+        record_start(record, now_ns, starts_ns[i], now_ns, 1);
+        record_end(record);
+    }
+    assert_int_equal(record->early, 2);
+    free(record);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_raise),
         cmocka_unit_test(recorded_after_the_change),
         cmocka_unit_test(fresh_after_a_change),
+        cmocka_unit_test(early_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "format/resp.h"
+#include "owned.h"
 
 #define BYTES(literal)                                                                                                 \
     {                                                                                                                  \
@@ -238,6 +239,9 @@ static void names(void **state)
     assert_false(resp_is(SLICE("PING\0"), "PING"));
     assert_false(resp_is(SLICE("CL\016THROTTLE"), "CL.THROTTLE"));
     assert_false(resp_is(SLICE("{"), "["));
+    const char *begun = owned_copy("PIN", 3);
+    assert_false(resp_is((struct slice){begun, 3}, "PING"));
+    owned_free(begun);
 }
 
 static void answers(void **state)
@@ -280,6 +284,14 @@ static void answers_without_room(void **state)
         assert_true(out.full);
         assert_int_equal(out.size, 0);
     }
+    /* Much room is much that is left of it. */
+    char much[RESP_INTEGERS_MAX * 64];
+    struct bytes out = {.memory = much, .size = sizeof much - 16, .capacity = sizeof much - 8};
+    memset(much, 'a', sizeof much);
+    resp_integer(&out, -12345);
+    assert_true(out.full);
+    assert_int_equal(out.size, sizeof much - 16);
+    for (size_t i = 0; i < sizeof much; i++) assert_int_equal(much[i], 'a');
 }
 
 /* All that an answer can say, one after the other. */

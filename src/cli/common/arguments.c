@@ -132,7 +132,6 @@ int arguments_read(const struct command *command, int argc, char **argv, void *i
 {
     const struct getopt_tables tables = tables_of(command);
     uint64_t given = 0;
-    opterr = 0;
     for (int found; (found = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1;) {
         if (found == 'h') {
             print_help(command);

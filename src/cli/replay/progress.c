@@ -15,8 +15,7 @@ enum { SHOW_EVERY_NS = REPLAY_SECOND_NS / 10, BAR = 20, HUNDRED = 100 };
 
 void progress_open(struct replay *replay)
 {
-    const bool lines_there = replay->options.each || replay->options.follow;
-    replay->progress.on = isatty(STDERR_FILENO) && !(lines_there && isatty(STDOUT_FILENO) && replay->options.each);
+    replay->progress.on = isatty(STDERR_FILENO) && !(replay->options.each && isatty(STDOUT_FILENO));
     replay->progress.colour = getenv("NO_COLOR") == NULL;
     replay->progress.at_ns = weir_now().ns;
 }

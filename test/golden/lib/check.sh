@@ -27,6 +27,14 @@ needs_v6()
     skip_test 'this machine has no ::1' 'ip -6 address add ::1/128 dev lo'
 }
 
+# False, and a part skipped, where no terminal can be had.
+has_terminal() # PART
+{
+    if python3 -c 'import pty; pty.openpty()' 2>no_terminal; then return; fi
+    skip_part "$1" "no terminal can be had here: $(tail -n 1 no_terminal)" 'mount -t devpts devpts /dev/pts'
+    return 1
+}
+
 # The first difference ends the test, and shows what the command left behind.
 fail() # WORDS
 {
@@ -93,7 +101,9 @@ summary_of() # COUNT NOUN
     fi
 }
 
+# Of a file without anything in it jq -e prints nothing, and is content (1.6).
 json() # FILE FILTER: jq finds it true
 {
-    if ! jq -e "$2" "$1" >/dev/null 2>&1; then fail "$1 is not so: $2"; fi
+    local found
+    if ! found=$(jq -e "$2" "$1" 2>/dev/null) || [ -z "$found" ]; then fail "$1 is not so: $2"; fi
 }
