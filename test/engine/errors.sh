@@ -99,6 +99,13 @@ install_says 1 'the ACL rule +function|load allows it' "$as"
 says out 'the ACL rule +fcall allows it'
 says out 'the ACL rule +evalsha allows it'
 says out 'the ACL rule +eval allows it'
+# Loaded, and refused after all; and not loaded, where they are there and work.
+user keyless '~other:*' +@all
+install_says 1 'the ACL rule ~{weir:* allows it' "$as"
+user loadless '~{weir:*' +@all '-function|load'
+install_says 1 'the ACL rule +function|load allows it' "$as"
+says out 'decided by functions'
+to one FUNCTION DELETE weir >out
 user elsewhere '~other:*' +@all
 check_says 1 'the ACL rule ~{weir:* allows it' "$as"
 take_says NOPERM "$as"

@@ -56,15 +56,32 @@ refuses 'WEIRKEYS a sliding-log in a list has a key of its own' WEIR.TAKE "$mixe
 
 # ---- what a call makes inside the engine is gone behind it: a string of 48 bytes left by each would be 240,000 ----
 used() { to one INFO memory | tr -d '\r' | sed -n 's/^used_memory://p'; }
-for call in "TAKE|1000000/s" "TAKE|$log" "FORGET|1000000/s"; do
-    command=WEIR.${call%|*} limit=${call#*|}
-    to one -r 500 "$command" "$limit" used >/dev/null
+slots='2 concurrent lease=30s'
+to one SET others 'of somebody else' >/dev/null
+while IFS='|' read -ra call; do
+    to one -r 500 "${call[@]}" >/dev/null
     before=$(used)
-    to one -r 5000 "$command" "$limit" used >/dev/null
+    to one -r 5000 "${call[@]}" >/dev/null
     more=$(($(used) - before))
-    if [ "$more" -gt 120000 ]; then fail "5000 calls of $command $limit have left $more bytes"; fi
+    if [ "$more" -gt 120000 ]; then fail "5000 calls of ${call[*]} have left $more bytes"; fi
     to one DEL used >/dev/null
-done
+done <<END
+WEIR.TAKE|1000000/s|used
+WEIR.TAKE|$log|used
+WEIR.TAKE|1/d|used|PEEK
+WEIR.TAKE|$slots|used
+WEIR.TAKE|10/s|others
+WEIR.TAKE|$log|others
+WEIR.TAKE|$slots|others
+WEIR.CHARGE|$both|used|1
+WEIR.SETTLE|10/s|used|17:1|1
+WEIR.FORGET|1000000/s|used
+WEIR.RENEW|$slots|used|5
+WEIR.RELEASE|$slots|used|5
+WEIR.LEASE|1/d burst=16|used|16|1000000
+WEIR.RETURN|1/d burst=16|used|5|10|5
+CL.THROTTLE|used|15|30|60
+END
 
 # ---- to and from a sliding log: another kind, which begins anew; the key is usable at once ----
 at 0

@@ -419,6 +419,25 @@ static void test_late_answer_of_many(void **state)
     end();
 }
 
+/* More questions than fit the ring at a time. */
+static void test_more_than_the_ring(void **state)
+{
+    (void)state;
+    enum { MANY = 2 * WEIR_ENGINE_MAX + 3 };
+    static weir_engine_ask asks[MANY];
+    begin("redis", 60 * 1000);
+    start();
+    for (size_t i = 0; i < MANY; i++)
+        asks[i] = (weir_engine_ask){.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+    weir_engine_batch(engine, asks, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(asks[i].from, WEIR_FROM_ENGINE);
+        assert_int_equal(asks[i].decision.remaining, 7);
+    }
+    assert_int_equal(server.questions, MANY);
+    end();
+}
+
 /* A greeting that fails: nobody is asked anything. */
 static void test_greeting(void **state)
 {
@@ -448,12 +467,19 @@ static void test_redirected_in_circles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked_again),   cmocka_unit_test(test_script_goes_along_once),
-        cmocka_unit_test(test_server_away),   cmocka_unit_test(test_question_alone),
-        cmocka_unit_test(test_foreign_value), cmocka_unit_test(test_moved_where_there_is_no_cluster),
-        cmocka_unit_test(test_lateness),      cmocka_unit_test(test_lost_answer),
-        cmocka_unit_test(test_late_answer),   cmocka_unit_test(test_late_answer_of_many),
-        cmocka_unit_test(test_greeting),      cmocka_unit_test(test_redirected_in_circles),
+        cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_script_goes_along_once),
+        cmocka_unit_test(test_server_away),
+        cmocka_unit_test(test_question_alone),
+        cmocka_unit_test(test_foreign_value),
+        cmocka_unit_test(test_moved_where_there_is_no_cluster),
+        cmocka_unit_test(test_lateness),
+        cmocka_unit_test(test_lost_answer),
+        cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_late_answer_of_many),
+        cmocka_unit_test(test_more_than_the_ring),
+        cmocka_unit_test(test_greeting),
+        cmocka_unit_test(test_redirected_in_circles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
