@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -31,8 +32,9 @@ static struct {
     pthread_t thread;
     const char *answer[ANSWERS_MAX]; /* to questions, one after the other; then ALLOW(7) */
     const char *greeting;            /* the answer to PING; NULL: PONG */
+    const char *_Atomic secret;      /* the answer to GET receipts:{weir:} */
     bool held;                       /* a question is still to be answered */
-    _Atomic unsigned questions, loads, evals, asked;
+    _Atomic unsigned questions, loads, evals, sets;
 } server;
 
 static bool read_line(FILE *from, char *line, size_t room)
@@ -75,6 +77,19 @@ static void flood(int connection)
     }
 }
 
+/* The words of a command have no bytes of what stands behind them in the client. */
+static bool is_load(char words[WORDS_MAX][WORD_MAX])
+{
+    return strcmp(words[0], "FUNCTION") == 0 && memcmp(words[1], "LOAD\0", sizeof "LOAD\0") == 0;
+}
+
+/* SET receipts:{weir:} 64 digits NX */
+static bool is_new_secret(char words[WORDS_MAX][WORD_MAX])
+{
+    return strcmp(words[0], "SET") == 0 && strcmp(words[1], "receipts:{weir:}") == 0 && strlen(words[2]) == 64 &&
+           strspn(words[2], "0123456789abcdef") == 64 && strcmp(words[3], "NX") == 0;
+}
+
 /* false: the connection is to end. */
 static bool answer_question(int connection)
 {
@@ -93,8 +108,10 @@ static bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX])
     server.held = false;
     if (strcmp(words[0], "EVAL") == 0) atomic_fetch_add(&server.evals, 1);
     if (strcmp(words[0], "FCALL") == 0 || strncmp(words[0], "EVAL", 4) == 0) return answer_question(connection);
-    if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
-    if (strcmp(words[0], "FUNCTION") == 0) atomic_fetch_add(&server.loads, 1);
+    if (is_load(words)) atomic_fetch_add(&server.loads, 1);
+    if (is_new_secret(words)) atomic_fetch_add(&server.sets, 1);
+    if (strcmp(words[0], "GET") == 0 && strcmp(words[1], "receipts:{weir:}") == 0)
+        return say(connection, server.secret);
     if (strcmp(words[0], "COMMAND") == 0) return say(connection, "*2\r\n*-1\r\n*1\r\n$5\r\nfcall\r\n");
     if (strcmp(words[0], "PING") == 0) return say(connection, server.greeting != NULL ? server.greeting : "+PONG\r\n");
     if (strcmp(words[0], "TIME") == 0) return say(connection, "-ERR no\r\n");
@@ -203,6 +220,9 @@ static void test_asked_again(void **state)
         start();
         assert_int_equal(take().from, WEIR_FROM_ENGINE);
         assert_int_equal(server.questions, 2);
+        assert_int_equal(server.loads, i == 1);
+        assert_int_equal(take().from, WEIR_FROM_ENGINE);
+        assert_int_equal(server.questions, 3);
         assert_int_equal(server.loads, i == 1);
         end();
         assert_int_equal(outages, 0);
@@ -320,6 +340,89 @@ static void test_moved_where_there_is_no_cluster(void **state)
     assert_int_equal(take().from, WEIR_FROM_AWAY);
     assert_non_null(strstr(told, "redis+cluster://"));
     end();
+}
+
+/* ---- the secret of receipts ---- */
+
+static weir_from ask_secret(uint64_t second)
+{
+    weir_engine_ask ask = {.verb = WEIR_ASK_SECRET};
+    const weir_instant now = {(1000 + second) * 1000000000};
+    weir_engine_begin(engine, &ask, 1, now);
+    while (ask.from == 0) {
+        weir_engine_watch watch;
+        uint64_t wait_ns;
+        assert_int_equal(weir_engine_events(engine, now, &watch, 1, &wait_ns), 1);
+        poll(&(struct pollfd){watch.descriptor, watch.writes ? POLLOUT : POLLIN, 0}, 1, -1);
+        weir_engine_process(engine, now);
+    }
+    return ask.from;
+}
+
+/* Its number says if it is another one. */
+static void assert_secret(const char *text, uint64_t number)
+{
+    char said[WEIR_ENGINE_SECRET_MAX];
+    assert_int_equal(weir_engine_secret(engine, said), number);
+    assert_string_equal(said, text);
+    assert_int_equal(weir_engine_secret(engine, NULL), number);
+}
+
+static void test_secret(void **state)
+{
+    (void)state;
+    char longest[WEIR_ENGINE_SECRET_MAX + 16];
+    weir_engine_stats stats;
+    begin("redis", PATIENT_MS);
+    assert_secret("", 0);
+    server.secret = "$3\r\nold\r\n";
+    start();
+    for (unsigned i = 1; i <= 2; i++) {
+        assert_int_equal(ask_secret(i), WEIR_FROM_ENGINE);
+        assert_secret("old", 1);
+        assert_int_equal(server.sets, i);
+    }
+    snprintf(longest, sizeof longest, "$%d\r\n%0*d\r\n", WEIR_ENGINE_SECRET_MAX - 1, WEIR_ENGINE_SECRET_MAX - 1, 7);
+    server.secret = longest;
+    assert_int_equal(ask_secret(3), WEIR_FROM_ENGINE);
+    assert_int_equal(weir_engine_secret(engine, NULL), 2);
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    assert_int_equal(stats.calls, 0); /* it decides nothing */
+    assert_int_equal(stats.round_trip_sum_ns, 0);
+    end();
+}
+
+/* What cannot be one is told, once until there is one, and the last one stays. */
+static void test_no_secret(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"$0\r\n\r\n",
+                                        "$-1\r\n",
+                                        ":5\r\n",
+                                        "+\r\n",
+                                        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+                                        "-NOPERM this user has no permissions to run the 'get' command\r\n",
+                                        "-ERR unknown command 'GET', with args beginning with:\r\n"};
+    char longer[WEIR_ENGINE_SECRET_MAX + 16];
+    snprintf(longer, sizeof longer, "$%d\r\n%0*d\r\n", WEIR_ENGINE_SECRET_MAX, WEIR_ENGINE_SECRET_MAX, 7);
+    for (size_t i = 0; i <= sizeof wrong / sizeof wrong[0]; i++) {
+        begin("redis", PATIENT_MS);
+        start();
+        for (uint64_t turn = 0; turn < 20; turn += 10) {
+            server.secret = "$5\r\nfirst\r\n";
+            assert_int_equal(ask_secret(turn), WEIR_FROM_ENGINE);
+            server.secret = i < sizeof wrong / sizeof wrong[0] ? wrong[i] : longer;
+            assert_int_equal(ask_secret(turn + 2), WEIR_FROM_AWAY);
+            assert_non_null(strstr(told, "the secret of receipts, receipts:{weir:}, cannot be read: "));
+            told[0] = '\0';
+            assert_int_equal(ask_secret(turn + 4), WEIR_FROM_AWAY);
+            assert_string_equal(told, "");
+            assert_secret("first", 1);
+        }
+        assert_int_equal(take().from, WEIR_FROM_ENGINE); /* which is no reason to ask it nothing else */
+        end();
+        assert_int_equal(outages, 0);
+    }
 }
 
 /* ---- lost, late, too much ---- */
@@ -473,6 +576,8 @@ int main(void)
         cmocka_unit_test(test_question_alone),
         cmocka_unit_test(test_foreign_value),
         cmocka_unit_test(test_moved_where_there_is_no_cluster),
+        cmocka_unit_test(test_secret),
+        cmocka_unit_test(test_no_secret),
         cmocka_unit_test(test_lateness),
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_late_answer),
