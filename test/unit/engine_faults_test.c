@@ -34,7 +34,7 @@ static struct {
     const char *greeting;            /* the answer to PING; NULL: PONG */
     const char *_Atomic secret;      /* the answer to GET receipts:{weir:} */
     bool held;                       /* a question is still to be answered */
-    _Atomic unsigned questions, loads, evals, sets;
+    _Atomic unsigned questions, loads, evals, sets, asked;
 } server;
 
 static bool read_line(FILE *from, char *line, size_t room)
@@ -108,6 +108,7 @@ static bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX])
     server.held = false;
     if (strcmp(words[0], "EVAL") == 0) atomic_fetch_add(&server.evals, 1);
     if (strcmp(words[0], "FCALL") == 0 || strncmp(words[0], "EVAL", 4) == 0) return answer_question(connection);
+    if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
     if (is_load(words)) atomic_fetch_add(&server.loads, 1);
     if (is_new_secret(words)) atomic_fetch_add(&server.sets, 1);
     if (strcmp(words[0], "GET") == 0 && strcmp(words[1], "receipts:{weir:}") == 0)
@@ -389,6 +390,7 @@ static void test_secret(void **state)
     weir_engine_read_stats(engine, &stats, sizeof stats);
     assert_int_equal(stats.calls, 0); /* it decides nothing */
     assert_int_equal(stats.round_trip_sum_ns, 0);
+    assert_int_equal(server.asked, 0);
     end();
 }
 
