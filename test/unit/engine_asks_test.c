@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+   In which words the client asks an engine, and the secret that it reads there. */
+#include <poll.h>
+
+#include "unit/engine_server.h"
+
+enum { PATIENT_MS = 5000 };
+
+/* ---- words ---- */
+
+#define BOTH "9/h burst=9 algorithm=gcra; 2/s burst=2 algorithm=gcra"
+#define LOG "9/h algorithm=sliding-log edge=open; 2/s burst=2 algorithm=gcra"
+#define SLOTS "9 concurrent lease=1s"
+
+enum { PLAIN, WITH_LOG, WITH_SLOTS, LIMITS };
+
+static const struct row {
+    weir_verb verb;
+    unsigned limit;
+    unsigned costs;
+    uint64_t cost[2], actual[2], taken;
+    const char *module, *functions, *scripts;
+} rows[] = {
+    {WEIR_ASK_TAKE,
+     PLAIN,
+     0,
+     {0},
+     {0},
+     0,
+     "WEIR.TAKE " BOTH " {weir:k} COST 1 1",
+     "FCALL weir_take 1 {weir:k} " BOTH " 1 1",
+     "1 {weir:k} weir_take " BOTH " 1 1"},
+    {WEIR_ASK_TAKE,
+     PLAIN,
+     1,
+     {3},
+     {0},
+     0,
+     "WEIR.TAKE " BOTH " {weir:k} COST 3 3",
+     "FCALL weir_take 1 {weir:k} " BOTH " 3 3",
+     "1 {weir:k} weir_take " BOTH " 3 3"},
+    {WEIR_ASK_PEEK,
+     PLAIN,
+     2,
+     {3, 2},
+     {0},
+     0,
+     "WEIR.TAKE " BOTH " {weir:k} COST 3 2 PEEK",
+     "FCALL weir_take 1 {weir:k} " BOTH " 3 2 PEEK",
+     "1 {weir:k} weir_take " BOTH " 3 2 PEEK"},
+    {WEIR_ASK_CHARGE,
+     PLAIN,
+     2,
+     {3, 2},
+     {0},
+     0,
+     "WEIR.CHARGE " BOTH " {weir:k} 3 2",
+     "FCALL weir_charge 1 {weir:k} " BOTH " 3 2",
+     "1 {weir:k} weir_charge " BOTH " 3 2"},
+    {WEIR_ASK_SETTLE,
+     PLAIN,
+     2,
+     {3, 2},
+     {5, 4},
+     17,
+     "WEIR.SETTLE " BOTH " {weir:k} 17:3:2 5 4",
+     "FCALL weir_settle 1 {weir:k} " BOTH " 17:3:2 5 4",
+     "1 {weir:k} weir_settle " BOTH " 17:3:2 5 4"},
+    {WEIR_ASK_SETTLE,
+     PLAIN,
+     1,
+     {3},
+     {0},
+     17,
+     "WEIR.SETTLE " BOTH " {weir:k} 17:3:3 0 0",
+     "FCALL weir_settle 1 {weir:k} " BOTH " 17:3:3 0 0",
+     "1 {weir:k} weir_settle " BOTH " 17:3:3 0 0"},
+    {WEIR_ASK_FORGET,
+     PLAIN,
+     0,
+     {0},
+     {0},
+     0,
+     "WEIR.FORGET " BOTH " {weir:k}",
+     "FCALL weir_forget 1 {weir:k}",
+     "1 {weir:k} weir_forget"},
+    {WEIR_ASK_TAKE,
+     WITH_LOG,
+     1,
+     {1},
+     {0},
+     0,
+     "WEIR.TAKE " LOG " {weir:k}:0 AND {weir:k}:1 COST 1 1",
+     "FCALL weir_take 2 {weir:k}:0 {weir:k}:1 " LOG " 1 1",
+     "2 {weir:k}:0 {weir:k}:1 weir_take " LOG " 1 1"},
+    {WEIR_ASK_FORGET,
+     WITH_LOG,
+     0,
+     {0},
+     {0},
+     0,
+     "WEIR.FORGET " LOG " {weir:k}:0 AND {weir:k}:1",
+     "FCALL weir_forget 2 {weir:k}:0 {weir:k}:1",
+     "2 {weir:k}:0 {weir:k}:1 weir_forget"},
+    {WEIR_ASK_RENEW,
+     WITH_SLOTS,
+     0,
+     {0},
+     {0},
+     17,
+     "WEIR.RENEW " SLOTS " {weir:k} 17",
+     "FCALL weir_renew 1 {weir:k} " SLOTS " 17",
+     "1 {weir:k} weir_renew " SLOTS " 17"},
+    {WEIR_ASK_RELEASE,
+     WITH_SLOTS,
+     0,
+     {0},
+     {0},
+     17,
+     "WEIR.RELEASE " SLOTS " {weir:k} 17",
+     "FCALL weir_release 1 {weir:k} " SLOTS " 17",
+     "1 {weir:k} weir_release " SLOTS " 17"},
+};
+
+enum way { BY_MODULE, BY_FUNCTIONS, BY_SCRIPTS, WAYS };
+
+/* Of a script there is only its hash. */
+static void assert_words(enum way way, const struct row *row)
+{
+    const char *question = server.question;
+    if (way == BY_SCRIPTS) {
+        assert_memory_equal(question, "EVALSHA ", 8);
+        assert_int_equal(strspn(question + 8, "0123456789abcdef"), 40);
+        question += strlen("EVALSHA ") + 41;
+    }
+    assert_string_equal(question, way == BY_MODULE ? row->module : way == BY_FUNCTIONS ? row->functions : row->scripts);
+}
+
+static void ask_row(enum way way, const struct row *row, weir_engine_limit *of[LIMITS])
+{
+    weir_engine_ask ask = {.verb = row->verb, .limit = of[row->limit], .key = weir_key_text("k")};
+    ask.cost = row->cost;
+    ask.costs = row->costs;
+    ask.actual = row->actual;
+    ask.taken = row->taken;
+    weir_engine_batch(engine, &ask, 1);
+    assert_words(way, row);
+}
+
+/* Each limit has its cost; one cost is that of all. */
+static void test_words(void **state)
+{
+    (void)state;
+    static const char *const commands[WAYS] = {"*2\r\n*1\r\n$9\r\nweir.take\r\n*-1\r\n",
+                                               "*2\r\n*-1\r\n*1\r\n$5\r\nfcall\r\n", "*2\r\n*-1\r\n*-1\r\n"};
+    static const char *const texts[LIMITS] = {"9/h; 2/s", "9/h algorithm=sliding-log; 2/s", SLOTS};
+    for (enum way way = 0; way < WAYS; way++) {
+        weir_engine_limit *of[LIMITS];
+        begin("redis", PATIENT_MS);
+        server.commands = commands[way];
+        for (int i = 0; i < LIMITS; i++)
+            assert_int_equal(weir_engine_limit_open(&of[i], engine, texts[i], WEIR_AWAY_LOCAL, NULL), 0);
+        start();
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) ask_row(way, &rows[i], of);
+        const struct row settled = {.module = "WEIR.SETTLE " BOTH " {weir:k} 9:3:3 1 1",
+                                    .functions = "FCALL weir_settle 1 {weir:k} " BOTH " 9:3:3 1 1",
+                                    .scripts = "1 {weir:k} weir_settle " BOTH " 9:3:3 1 1"};
+        weir_decision decision = {.verdict = WEIR_ALLOW, .charged = 3, .end = 9};
+        weir_engine_settle(engine, of[PLAIN], weir_key_text("k"), &decision, 1);
+        assert_words(way, &settled);
+        for (int i = 0; i < LIMITS; i++) weir_engine_limit_close(of[i]);
+        end();
+    }
+}
+
+/* Two questions find functions gone, and the second hears it when they are there again. */
+static void test_functions_are_loaded_for_both(void **state)
+{
+    (void)state;
+    const weir_engine_ask question = {.verb = WEIR_ASK_TAKE, .key = weir_key_text("k")};
+    weir_engine_ask asks[2] = {question, question};
+    begin("redis", PATIENT_MS);
+    asks[0].limit = asks[1].limit = limit;
+    server.answer[0] = server.late = "-ERR Function not found\r\n";
+    server.answer[1] = SILENCE;
+    start();
+    weir_engine_batch(engine, asks, 2);
+    assert_int_equal(asks[0].from, WEIR_FROM_ENGINE);
+    assert_int_equal(asks[1].from, WEIR_FROM_ENGINE);
+    assert_int_equal(server.loads, 1);
+    assert_int_equal(server.questions, 4);
+    assert_memory_equal(server.question, "FCALL ", 6);
+    end();
+}
+
+/* ---- the secret of receipts ---- */
+
+static weir_from ask_secret(uint64_t second)
+{
+    weir_engine_ask ask = {.verb = WEIR_ASK_SECRET};
+    const weir_instant now = {(1000 + second) * 1000000000};
+    weir_engine_begin(engine, &ask, 1, now);
+    while (ask.from == 0) {
+        weir_engine_watch watch;
+        uint64_t wait_ns;
+        assert_int_equal(weir_engine_events(engine, now, &watch, 1, &wait_ns), 1);
+        poll(&(struct pollfd){watch.descriptor, watch.writes ? POLLOUT : POLLIN, 0}, 1, -1);
+        weir_engine_process(engine, now);
+    }
+    return ask.from;
+}
+
+/* Its number says if it is another one. */
+static void assert_secret(const char *text, uint64_t number)
+{
+    char said[WEIR_ENGINE_SECRET_MAX];
+    assert_int_equal(weir_engine_secret(engine, said), number);
+    assert_string_equal(said, text);
+    assert_int_equal(weir_engine_secret(engine, NULL), number);
+}
+
+static void test_secret(void **state)
+{
+    (void)state;
+    char longest[WEIR_ENGINE_SECRET_MAX + 16];
+    weir_engine_stats stats;
+    begin("redis", PATIENT_MS);
+    assert_secret("", 0);
+    server.secret = "$3\r\nold\r\n";
+    start();
+    for (unsigned i = 1; i <= 2; i++) {
+        assert_int_equal(ask_secret(i), WEIR_FROM_ENGINE);
+        assert_secret("old", 1);
+        assert_int_equal(server.sets, i);
+    }
+    snprintf(longest, sizeof longest, "$%d\r\n%0*d\r\n", WEIR_ENGINE_SECRET_MAX - 1, WEIR_ENGINE_SECRET_MAX - 1, 7);
+    server.secret = longest;
+    assert_int_equal(ask_secret(3), WEIR_FROM_ENGINE);
+    assert_int_equal(weir_engine_secret(engine, NULL), 2);
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    assert_int_equal(stats.calls, 0); /* it decides nothing */
+    assert_int_equal(stats.round_trip_sum_ns, 0);
+    assert_int_equal(server.asked, 0);
+    end();
+}
+
+/* What cannot be one is told, once until there is one, and the last one stays. */
+static void test_no_secret(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"$0\r\n\r\n",
+                                        "$-1\r\n",
+                                        ":5\r\n",
+                                        "+\r\n",
+                                        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+                                        "-NOPERM this user has no permissions to run the 'get' command\r\n",
+                                        "-ERR unknown command 'GET', with args beginning with:\r\n"};
+    char longer[WEIR_ENGINE_SECRET_MAX + 16];
+    snprintf(longer, sizeof longer, "$%d\r\n%0*d\r\n", WEIR_ENGINE_SECRET_MAX, WEIR_ENGINE_SECRET_MAX, 7);
+    for (size_t i = 0; i <= sizeof wrong / sizeof wrong[0]; i++) {
+        begin("redis", PATIENT_MS);
+        start();
+        for (uint64_t turn = 0; turn < 20; turn += 10) {
+            server.secret = "$5\r\nfirst\r\n";
+            assert_int_equal(ask_secret(turn), WEIR_FROM_ENGINE);
+            server.secret = i < sizeof wrong / sizeof wrong[0] ? wrong[i] : longer;
+            assert_int_equal(ask_secret(turn + 2), WEIR_FROM_AWAY);
+            assert_non_null(strstr(told, "the secret of receipts, receipts:{weir:}, cannot be read: "));
+            told[0] = '\0';
+            assert_int_equal(ask_secret(turn + 4), WEIR_FROM_AWAY);
+            assert_string_equal(told, "");
+            assert_secret("first", 1);
+        }
+        assert_int_equal(take().from, WEIR_FROM_ENGINE); /* which is no reason to ask it nothing else */
+        end();
+        assert_int_equal(outages, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_functions_are_loaded_for_both),
+        cmocka_unit_test(test_secret),
+        cmocka_unit_test(test_no_secret),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
