@@ -212,6 +212,41 @@ def slow_reader():
     still_answers()
 
 
+def late_reader():
+    """Asks until the service takes no more, and reads nothing before: then it gets every answer, and may go on so."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect(("127.0.0.1", RESP))
+    number = 0
+    for _ in range(3):
+        asked, expected, handled = b"", b"", -1
+        client.setblocking(False)
+        while True:
+            if not asked:
+                words = [b"$120\r\n%0120d\r\n" % (number + i) for i in range(1000)]
+                asked = b"".join(b"*2\r\n$4\r\nECHO\r\n" + word for word in words)
+                expected += b"".join(words)
+                number += 1000
+            try:
+                asked = asked[client.send(asked):]
+            except BlockingIOError:
+                before, handled = handled, metric(b'weir_requests_total{protocol="resp"}')
+                if before == handled:
+                    break
+        client.settimeout(PATIENCE)
+        sender = threading.Thread(target=client.sendall, args=(asked,))
+        sender.start()
+        got = bytearray()
+        while len(got) < len(expected):
+            more = client.recv(1 << 16)
+            check(more != b"", f"it is closed after {len(got)} bytes of {len(expected)}")
+            got += more
+        sender.join()
+        check(got == expected, "the answers are not those to what was asked")
+    client.close()
+    still_answers()
+
+
 def slow_crowd():
     """Four hundred that ask for more than their sockets hold and read nothing: what all of them have pending together
     is bounded, and others are served.  Over a Unix socket, whose buffers are small."""
