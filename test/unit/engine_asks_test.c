@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   In which words the client asks an engine, and the secret that it reads there. */
+   In which words the client asks an engine, the leases that it takes and brings back, and the secret that it reads. */
 #include <poll.h>
 
 #include "unit/engine_server.h"
@@ -193,20 +193,59 @@ static void test_functions_are_loaded_for_both(void **state)
     end();
 }
 
-/* ---- the secret of receipts ---- */
+/* ---- at a time of the test's own ---- */
 
-static weir_from ask_secret(uint64_t second)
+static void ask_at(weir_engine_ask *ask, uint64_t ms)
 {
-    weir_engine_ask ask = {.verb = WEIR_ASK_SECRET};
-    const weir_instant now = {(1000 + second) * 1000000000};
-    weir_engine_begin(engine, &ask, 1, now);
-    while (ask.from == 0) {
+    const weir_instant now = {(1000000 + ms) * 1000000};
+    weir_engine_begin(engine, ask, 1, now);
+    while (ask->from == 0) {
         weir_engine_watch watch;
         uint64_t wait_ns;
         assert_int_equal(weir_engine_events(engine, now, &watch, 1, &wait_ns), 1);
         poll(&(struct pollfd){watch.descriptor, watch.writes ? POLLOUT : POLLIN, 0}, 1, -1);
         weir_engine_process(engine, now);
     }
+}
+
+/* ---- leases ---- */
+
+/* One that is not spent goes back while the handle lives, a quarter of its lifetime after it was asked last. */
+static void test_a_lease_that_is_quiet_goes_back(void **state)
+{
+    (void)state;
+    weir_engine_limit *fast;
+    weir_engine_stats stats;
+    begin_leasing("redis", PATIENT_MS, 1000);
+    assert_int_equal(weir_engine_limit_open(&fast, engine, "10/h burst=4000", WEIR_AWAY_LOCAL, NULL), 0);
+    server.usual = ALLOW(3000);
+    server.lease = "*4\r\n:8\r\n:5\r\n:900\r\n:0\r\n";
+    start();
+    weir_engine_ask ask;
+    do {
+        ask = (weir_engine_ask){.verb = WEIR_ASK_TAKE, .limit = fast, .key = weir_key_text("k")};
+        ask_at(&ask, 0);
+    } while (ask.from != WEIR_FROM_LEASE);
+    assert_string_equal(server.lease_words, "FCALL weir_lease 1 {weir:k} 10/h burst=4000 algorithm=gcra 8 1000000");
+    for (uint64_t ms = 0; ms < 250; ms++) weir_engine_process(engine, (weir_instant){(1000000 + ms) * 1000000});
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    assert_int_equal(stats.lease_unused, 0);
+    for (uint64_t ms = 250; ms < 700; ms++) weir_engine_process(engine, (weir_instant){(1000000 + ms) * 1000000});
+    ask = (weir_engine_ask){.verb = WEIR_ASK_PEEK, .limit = fast, .key = weir_key_text("k")};
+    ask_at(&ask, 700);
+    assert_string_equal(server.lease_words, "FCALL weir_return 1 {weir:k} 10/h burst=4000 algorithm=gcra 5 8 7");
+    weir_engine_read_stats(engine, &stats, sizeof stats);
+    assert_int_equal(stats.lease_unused, 7);
+    weir_engine_limit_close(fast);
+    end();
+}
+
+/* ---- the secret of receipts ---- */
+
+static weir_from ask_secret(uint64_t second)
+{
+    weir_engine_ask ask = {.verb = WEIR_ASK_SECRET};
+    ask_at(&ask, second * 1000);
     return ask.from;
 }
 
@@ -282,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_functions_are_loaded_for_both),
+        cmocka_unit_test(test_a_lease_that_is_quiet_goes_back),
         cmocka_unit_test(test_secret),
         cmocka_unit_test(test_no_secret),
     };

@@ -297,6 +297,9 @@ static void test_wrong_options(void **state)
     assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", NULL, &error), 0);
     weir_engine_limit *limit = NULL;
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/x", WEIR_AWAY_DEFAULT, &error), WEIR_EINVAL);
+    assert_int_equal(weir_engine_limit_open(&limit, engine, "1/s", (weir_away)(WEIR_AWAY_CLOSED + 1), &error),
+                     WEIR_EINVAL);
+    assert_string_equal(error.message, "away: expected one of the three WEIR_AWAY_*");
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/s algorithm=timeline", WEIR_AWAY_DEFAULT, &error),
                      WEIR_EUNSUPPORTED);
     assert_null(limit);

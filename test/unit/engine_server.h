@@ -31,13 +31,16 @@ enum { WORDS_MAX = 12, WORD_MAX = 128, ANSWERS_MAX = 8, FLOOD_BYTES = 40 * 1024 
 static struct {
     int listener;
     pthread_t thread;
-    const char *answer[ANSWERS_MAX]; /* to questions, one after the other; then ALLOW(7) */
-    const char *greeting;            /* the answer to PING; NULL: PONG */
-    const char *late;                /* of one that was to be silent, with the next command; NULL: ALLOW(0) */
-    const char *commands;            /* what COMMAND INFO tells; NULL: FCALL, and no module */
-    const char *_Atomic secret;      /* the answer to GET receipts:{weir:} */
-    char question[1024];             /* the words of the last one */
-    bool held;                       /* a question is still to be answered */
+    const char *answer[ANSWERS_MAX]; /* to questions, one after the other; then the usual one, ALLOW(7) */
+    const char *usual;
+    const char *greeting;       /* the answer to PING; NULL: PONG */
+    const char *late;           /* of one that was to be silent, with the next command; NULL: ALLOW(0) */
+    const char *commands;       /* what COMMAND INFO tells; NULL: FCALL, and no module */
+    const char *lease;          /* the answer to weir_lease */
+    char lease_words[256];      /* of the last command of leases */
+    const char *_Atomic secret; /* the answer to GET receipts:{weir:} */
+    char question[1024];        /* the words of the last one */
+    bool held;                  /* a question is still to be answered */
     _Atomic unsigned questions, loads, evals, sets, asked;
 } server;
 
@@ -95,14 +98,18 @@ static inline bool is_new_secret(char words[WORDS_MAX][WORD_MAX])
 }
 
 /* false: the connection is to end. */
-static inline bool answer_question(int connection, char words[WORDS_MAX][WORD_MAX], int count)
+static inline void keep_words(char words[WORDS_MAX][WORD_MAX], int count, char *text, size_t room)
 {
     size_t size = 0;
-    for (int i = 0; i < count && i < WORDS_MAX; i++)
-        size += (size_t)snprintf(server.question + size, sizeof server.question - size, "%s%.70s", i == 0 ? "" : " ",
-                                 words[i]);
+    for (int i = 0; i < count && i < WORDS_MAX && size < room; i++)
+        size += (size_t)snprintf(text + size, room - size, "%s%.70s", i == 0 ? "" : " ", words[i]);
+}
+
+static inline bool answer_question(int connection, char words[WORDS_MAX][WORD_MAX], int count)
+{
+    keep_words(words, count, server.question, sizeof server.question);
     const unsigned at = atomic_fetch_add(&server.questions, 1);
-    const char *const answer = at < ANSWERS_MAX && server.answer[at] != NULL ? server.answer[at] : ALLOW(7);
+    const char *const answer = at < ANSWERS_MAX && server.answer[at] != NULL ? server.answer[at] : server.usual;
     if (answer == CLOSE) return false;
     if (answer == FLOOD) flood(connection);
     else if (answer == SILENCE) server.held = true;
@@ -115,6 +122,10 @@ static inline bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX
     if (server.held) say(connection, server.late != NULL ? server.late : ALLOW(0)); /* before all that follows */
     server.held = false;
     if (strcmp(words[0], "EVAL") == 0) atomic_fetch_add(&server.evals, 1);
+    if (count > 1 && (strcmp(words[1], "weir_lease") == 0 || strcmp(words[1], "weir_return") == 0)) {
+        keep_words(words, count, server.lease_words, sizeof server.lease_words);
+        return say(connection, strcmp(words[1], "weir_lease") == 0 ? server.lease : ":1\r\n");
+    }
     if (strcmp(words[0], "FCALL") == 0 || strncmp(words[0], "EVAL", 4) == 0 || strncmp(words[0], "WEIR.", 5) == 0)
         return answer_question(connection, words, count);
     if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
@@ -158,13 +169,14 @@ static inline void changed(void *context, bool away, const char *why)
     snprintf(told, sizeof told, "%s", why);
 }
 
-static inline void begin(const char *scheme, uint64_t deadline_ms)
+static inline void begin_leasing(const char *scheme, uint64_t deadline_ms, uint64_t lease_ms)
 {
     char url[64];
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
     weir_engine_options options = WEIR_ENGINE_OPTIONS;
     memset(&server, 0, sizeof server);
+    server.usual = ALLOW(7);
     server.listener = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(bind(server.listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(server.listener, 16), 0);
@@ -172,10 +184,16 @@ static inline void begin(const char *scheme, uint64_t deadline_ms)
     snprintf(url, sizeof url, "%s://127.0.0.1:%u", scheme, ntohs(address.sin_port));
     options.changed = changed;
     options.deadline_ns = deadline_ms * 1000000;
+    options.lease_ns = lease_ms * 1000000;
     outages = 0;
     told[0] = '\0';
     assert_int_equal(weir_engine_open(&engine, url, &options, NULL), 0);
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/h burst=3", WEIR_AWAY_LOCAL, NULL), 0);
+}
+
+static inline void begin(const char *scheme, uint64_t deadline_ms)
+{
+    begin_leasing(scheme, deadline_ms, 0);
 }
 
 static inline void start(void)
