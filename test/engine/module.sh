@@ -180,6 +180,10 @@ to one SET short "$(printf 'weir\001')" >/dev/null
 to one SET number 12345 >/dev/null
 to one RPUSH list 1 >/dev/null
 to one ZADD set 5 five >/dev/null
+to one SET damaged "$(printf 'weir\002')" >/dev/null
+refuses 'WEIRVALUE a state of weir, but damaged; to start afresh: DEL damaged' WEIR.TAKE 10/s damaged
+to one SET newer "$(printf 'weir\003')" >/dev/null
+refuses 'WEIRVALUE a state of a newer weir: format 3, and weir ' WEIR.TAKE 10/s newer
 for key in foreign short number; do
     before=$(value_of $key)
     for command in TAKE FORGET; do refuses 'WEIRVALUE ' WEIR.$command 10/s $key; done

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
    In which words the client asks an engine, the leases that it takes and brings back, and the secret that it reads. */
-#include <poll.h>
-
 #include "unit/engine_server.h"
 
 enum { PATIENT_MS = 5000 };
@@ -191,21 +189,6 @@ static void test_functions_are_loaded_for_both(void **state)
     assert_int_equal(server.questions, 4);
     assert_memory_equal(server.question, "FCALL ", 6);
     end();
-}
-
-/* ---- at a time of the test's own ---- */
-
-static void ask_at(weir_engine_ask *ask, uint64_t ms)
-{
-    const weir_instant now = {(1000000 + ms) * 1000000};
-    weir_engine_begin(engine, ask, 1, now);
-    while (ask->from == 0) {
-        weir_engine_watch watch;
-        uint64_t wait_ns;
-        assert_int_equal(weir_engine_events(engine, now, &watch, 1, &wait_ns), 1);
-        poll(&(struct pollfd){watch.descriptor, watch.writes ? POLLOUT : POLLIN, 0}, 1, -1);
-        weir_engine_process(engine, now);
-    }
 }
 
 /* ---- leases ---- */

@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -169,10 +170,11 @@ static inline void changed(void *context, bool away, const char *why)
     snprintf(told, sizeof told, "%s", why);
 }
 
-static inline void begin_leasing(const char *scheme, uint64_t deadline_ms, uint64_t lease_ms)
+/* The server is at this address, which the URL gives by this name. */
+static inline void begin_at(const char *scheme, uint32_t at, const char *name, uint64_t deadline_ms, uint64_t lease_ms)
 {
     char url[64];
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(at)}};
     socklen_t size = sizeof address;
     weir_engine_options options = WEIR_ENGINE_OPTIONS;
     memset(&server, 0, sizeof server);
@@ -181,7 +183,7 @@ static inline void begin_leasing(const char *scheme, uint64_t deadline_ms, uint6
     assert_int_equal(bind(server.listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(server.listener, 16), 0);
     assert_int_equal(getsockname(server.listener, (struct sockaddr *)&address, &size), 0);
-    snprintf(url, sizeof url, "%s://127.0.0.1:%u", scheme, ntohs(address.sin_port));
+    snprintf(url, sizeof url, "%s://%s:%u", scheme, name, ntohs(address.sin_port));
     options.changed = changed;
     options.deadline_ns = deadline_ms * 1000000;
     options.lease_ns = lease_ms * 1000000;
@@ -189,6 +191,11 @@ static inline void begin_leasing(const char *scheme, uint64_t deadline_ms, uint6
     told[0] = '\0';
     assert_int_equal(weir_engine_open(&engine, url, &options, NULL), 0);
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/h burst=3", WEIR_AWAY_LOCAL, NULL), 0);
+}
+
+static inline void begin_leasing(const char *scheme, uint64_t deadline_ms, uint64_t lease_ms)
+{
+    begin_at(scheme, INADDR_LOOPBACK, "127.0.0.1", deadline_ms, lease_ms);
 }
 
 static inline void begin(const char *scheme, uint64_t deadline_ms)
@@ -232,6 +239,20 @@ static inline weir_engine_ask take_of(const weir_engine_limit *of)
 static inline weir_engine_ask take(void)
 {
     return take_of(limit);
+}
+
+/* At a time of the test's own. */
+static inline void ask_at(weir_engine_ask *ask, uint64_t ms)
+{
+    const weir_instant now = {(1000000 + ms) * 1000000};
+    weir_engine_begin(engine, ask, 1, now);
+    while (ask->from == 0) {
+        weir_engine_watch watch;
+        uint64_t wait_ns;
+        assert_int_equal(weir_engine_events(engine, now, &watch, 1, &wait_ns), 1);
+        poll(&(struct pollfd){watch.descriptor, watch.writes ? POLLOUT : POLLIN, 0}, 1, -1);
+        weir_engine_process(engine, now);
+    }
 }
 
 #endif
