@@ -229,11 +229,12 @@ places() # EXPECTED COMMAND: the first and the last key, and where others are lo
             local from, to = of(of(spec, "begin_search"), "spec"), of(of(spec, "find_keys"), "spec")
             found[n] = "; " .. (of(from, "index") or of(from, "keyword") .. " from " .. of(from, "startfrom")) ..
                 " last " .. of(to, "lastkey") .. " step " .. of(to, "keystep")
+            if of(spec, "notes") then found[n] = found[n] .. " " .. of(spec, "notes") end
         end
         return info[4] .. " to " .. info[5] .. " step " .. info[6] .. table.concat(found)' 0 "$2"
 }
 for command in TAKE CHARGE SETTLE FORGET; do
-    places '2 to 2 step 1; 2 last 0 step 1; AND from 3 last 0 step 1' WEIR.$command
+    places '2 to 2 step 1; 2 last 0 step 1; AND from 3 last 0 step 1 and after each further AND' WEIR.$command
 done
 for command in LEASE RETURN; do places '2 to 2 step 1; 2 last 0 step 1' WEIR.$command; done
 places '1 to 1 step 1; 1 last 0 step 1' CL.THROTTLE
