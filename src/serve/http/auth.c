@@ -129,15 +129,13 @@ static struct slice either_header(struct asking *asking, const char *name, const
     return value.size != 0 ? value : header_once(asking, other);
 }
 
-/* "198.51.100.7, 192.0.2.1" -> "192.0.2.1" */
+/* "198.51.100.7, 192.0.2.1" -> "192.0.2.1".  Blanks at the end are no part of a header's value. */
 static struct slice last_of_list(struct slice list)
 {
     size_t start = list.size;
     while (start > 0 && list.bytes[start - 1] != ',') start--;
     while (start < list.size && list.bytes[start] == ' ') start++;
-    list = slice_from(list, start);
-    while (list.size > 0 && list.bytes[list.size - 1] == ' ') list.size--;
-    return list;
+    return slice_from(list, start);
 }
 
 static struct slice address_of(struct asking *asking)
