@@ -206,6 +206,15 @@ to one SET 'two words' 1 >/dev/null
 refuses 'what is at "two words" was not written by weir' WEIR.TAKE 10/s 'two words'
 to one SET 'a"b\' 1 >/dev/null
 refuses 'what is at "a\x22b\x5c" was not written by weir' WEIR.TAKE 10/s 'a"b\'
+name=$(printf 'z%.0s' {1..300}) cut=$(printf 'z%.0s' {1..40})...
+refuses "WEIRARG expected a cost, a whole number up to 2^52, not \"$cut\"" WEIR.TAKE 10/s no COST "$name"
+refuses "WEIRARG expected nothing more, not \"$cut\"" WEIR.FORGET 10/s no "$name"
+refuses "WEIRARG expected us after WAIT, a whole number up to 2^52, not \"$cut\"" WEIR.TAKE 10/s no WAIT "$name"
+refuses "not \"$cut\"; for example WEIR.TAKE" WEIR.TAKE 10/s no "$name"
+refuses "WEIRARG expected the receipt of a take, the seventh value of its reply, not \"$cut\"" \
+    WEIR.SETTLE 10/s no "$name" 1
+refuses "WEIRKEYS expected at most 8 keys, not also \"$cut\"" \
+    WEIR.TAKE "$both" 1 AND 2 AND 3 AND 4 AND 5 AND 6 AND 7 AND 8 AND "$name"
 refuses 'whole number up to 2^52, not "~ ????";' WEIR.TAKE 10/s no COST $'~ \x7f\x01\xc3\xa9'
 
 # ---- what the engine knows of the commands ----
@@ -283,4 +292,14 @@ in_engine one MODULE LOAD "$module" >out 2>err
 says out OK
 what='without test-clock'
 refuses 'unknown command' WEIR.CLOCK 5
+what='memory of modules that have gone'
+allocated() { to one INFO memory | tr -d '\r' | sed -n 's/^allocator_allocated://p'; }
+for turn in {0..50}; do
+    redis-cli -p "${engine_port[one]}" MODULE UNLOAD weir >out 2>err
+    if [ "$turn" = 10 ]; then before=$(allocated); fi
+    in_engine one MODULE LOAD "$module" >out 2>err
+    says out OK
+done
+more=$(($(allocated) - before))
+if [ "$more" -gt 10000000 ]; then fail "40 that have gone have left $more bytes"; fi # each has 650,000
 echo 'the commands answer as they are documented'
