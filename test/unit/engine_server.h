@@ -42,7 +42,8 @@ static struct {
     const char *_Atomic secret; /* the answer to GET receipts:{weir:} */
     char question[1024];        /* the words of the last one */
     bool held;                  /* a question is still to be answered */
-    _Atomic unsigned questions, loads, evals, sets, asked;
+    unsigned port;
+    _Atomic unsigned maps, questions, loads, evals, sets, asked;
 } server;
 
 static inline bool read_line(FILE *from, char *line, size_t room)
@@ -137,6 +138,7 @@ static inline bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX
     if (strcmp(words[0], "COMMAND") == 0)
         return say(connection, server.commands != NULL ? server.commands : "*2\r\n*-1\r\n*1\r\n$5\r\nfcall\r\n");
     if (strcmp(words[0], "PING") == 0) return say(connection, server.greeting != NULL ? server.greeting : "+PONG\r\n");
+    if (strcmp(words[0], "CLUSTER") == 0) return say_map(connection);
     if (strcmp(words[0], "TIME") == 0) return say(connection, "-ERR no\r\n");
     return say(connection, "+OK\r\n");
 }
