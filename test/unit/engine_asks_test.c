@@ -166,6 +166,8 @@ static void test_words(void **state)
         weir_decision decision = {.verdict = WEIR_ALLOW, .charged = 3, .end = 9};
         weir_engine_settle(engine, of[PLAIN], weir_key_text("k"), &decision, 1);
         assert_words(way, &settled);
+        weir_engine_take(engine, of[PLAIN], weir_key_text("k"), 3);
+        assert_words(way, &rows[1]);
         for (int i = 0; i < LIMITS; i++) weir_engine_limit_close(of[i]);
         end();
     }
@@ -188,6 +190,23 @@ static void test_functions_are_loaded_for_both(void **state)
     assert_int_equal(server.loads, 1);
     assert_int_equal(server.questions, 4);
     assert_memory_equal(server.question, "FCALL ", 6);
+    end();
+}
+
+/* ---- a cluster ---- */
+
+/* It is asked who has which slots once, as long as nothing moves. */
+static void test_slots_are_asked_for_once(void **state)
+{
+    (void)state;
+    begin("redis+cluster", PATIENT_MS);
+    start();
+    for (uint64_t second = 0; second < 500; second += 10) {
+        weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("k")};
+        ask_at(&ask, second * 1000);
+        assert_int_equal(ask.from, WEIR_FROM_ENGINE);
+    }
+    assert_int_equal(server.maps, 1);
     end();
 }
 
@@ -304,6 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_functions_are_loaded_for_both),
+        cmocka_unit_test(test_slots_are_asked_for_once),
         cmocka_unit_test(test_a_lease_that_is_quiet_goes_back),
         cmocka_unit_test(test_secret),
         cmocka_unit_test(test_no_secret),

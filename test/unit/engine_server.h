@@ -119,6 +119,15 @@ static inline bool answer_question(int connection, char words[WORDS_MAX][WORD_MA
     return true;
 }
 
+/* All slots are its own. */
+static inline bool say_map(int connection)
+{
+    char map[128];
+    snprintf(map, sizeof map, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:%u\r\n", server.port);
+    atomic_fetch_add(&server.maps, 1);
+    return say(connection, map);
+}
+
 static inline bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX], int count)
 {
     if (server.held) say(connection, server.late != NULL ? server.late : ALLOW(0)); /* before all that follows */
@@ -185,7 +194,8 @@ static inline void begin_at(const char *scheme, uint32_t at, const char *name, u
     assert_int_equal(bind(server.listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(server.listener, 16), 0);
     assert_int_equal(getsockname(server.listener, (struct sockaddr *)&address, &size), 0);
-    snprintf(url, sizeof url, "%s://%s:%u", scheme, name, ntohs(address.sin_port));
+    server.port = ntohs(address.sin_port);
+    snprintf(url, sizeof url, "%s://%s:%u", scheme, name, server.port);
     options.changed = changed;
     options.deadline_ns = deadline_ms * 1000000;
     options.lease_ns = lease_ms * 1000000;
