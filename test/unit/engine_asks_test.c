@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
    In which words the client asks an engine, the leases that it takes and brings back, and the secret that it reads. */
+#include "redis/client/engine.h"
+
 #include "unit/engine_server.h"
 
 enum { PATIENT_MS = 5000 };
@@ -210,6 +212,36 @@ static void test_slots_are_asked_for_once(void **state)
     end();
 }
 
+/* ---- nodes ---- */
+
+/* It enters itself by the engine's time, counts the others, and leaves. */
+static void test_heartbeats(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    server.live = true;
+    server.time = "*2\r\n$10\r\n1700000000\r\n$1\r\n5\r\n";
+    start();
+    for (uint64_t second = 0; second < 18; second++) { /* in the last ones all is answered, and no more is asked */
+        weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("k")};
+        ask_at(&ask, (second < 14 ? second : 14) * 1000);
+        if (second == 6) assert_int_equal(nodes_asking(engine->pool, AT_MS(6000).ns), 2);
+        if (second == 6) server.live = false;
+        if (second == 1) assert_string_equal(server.beat[BEAT_ADD], ""); /* it may not stay */
+    }
+    assert_memory_equal(server.beat[BEAT_ADD], "ZADD {weir:}:nodes 1700000000 ", 30);
+    assert_string_equal(server.beat[BEAT_DROP], "ZREMRANGEBYSCORE {weir:}:nodes -inf 1699999940");
+    assert_string_equal(server.beat[BEAT_CARD], "ZCARD {weir:}:nodes");
+    assert_string_equal(server.beat[BEAT_COUNT], "ZCOUNT {weir:}:nodes (1699999995 +inf");
+    assert_string_equal(server.beat[BEAT_EXPIRE], "EXPIRE {weir:}:nodes 120");
+    assert_string_equal(server.beat[BEAT_LEAVE], "");
+    assert_int_equal(nodes_known(engine->pool, AT_MS(14000).ns), 3);
+    assert_int_equal(nodes_asking(engine->pool, AT_MS(14000).ns), 0);
+    end();
+    assert_memory_equal(server.beat[BEAT_LEAVE], "ZREM {weir:}:nodes ", 19);
+    assert_string_equal(server.beat[BEAT_LEAVE] + 19, server.beat[BEAT_ADD] + 30); /* by the same name */
+}
+
 /* ---- leases ---- */
 
 /* One that is not spent goes back while the handle lives, a quarter of its lifetime after it was asked last. */
@@ -229,10 +261,10 @@ static void test_a_lease_that_is_quiet_goes_back(void **state)
         ask_at(&ask, 0);
     } while (ask.from != WEIR_FROM_LEASE);
     assert_string_equal(server.lease_words, "FCALL weir_lease 1 {weir:k} 10/h burst=4000 algorithm=gcra 8 1000000");
-    for (uint64_t ms = 0; ms < 250; ms++) weir_engine_process(engine, (weir_instant){(1000000 + ms) * 1000000});
+    for (uint64_t ms = 0; ms < 250; ms++) weir_engine_process(engine, AT_MS(ms));
     weir_engine_read_stats(engine, &stats, sizeof stats);
     assert_int_equal(stats.lease_unused, 0);
-    for (uint64_t ms = 250; ms < 700; ms++) weir_engine_process(engine, (weir_instant){(1000000 + ms) * 1000000});
+    for (uint64_t ms = 250; ms < 700; ms++) weir_engine_process(engine, AT_MS(ms));
     ask = (weir_engine_ask){.verb = WEIR_ASK_PEEK, .limit = fast, .key = weir_key_text("k")};
     ask_at(&ask, 700);
     assert_string_equal(server.lease_words, "FCALL weir_return 1 {weir:k} 10/h burst=4000 algorithm=gcra 5 8 7");
@@ -324,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_functions_are_loaded_for_both),
         cmocka_unit_test(test_slots_are_asked_for_once),
+        cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_a_lease_that_is_quiet_goes_back),
         cmocka_unit_test(test_secret),
         cmocka_unit_test(test_no_secret),

@@ -29,6 +29,10 @@ static const char CLOSE[] = "close", SILENCE[] = "silence", FLOOD[] = "flood";
 
 enum { WORDS_MAX = 12, WORD_MAX = 128, ANSWERS_MAX = 8, FLOOD_BYTES = 40 * 1024 * 1024 };
 
+/* What a node says of itself, and asks of others. */
+enum { BEAT_ADD, BEAT_DROP, BEAT_CARD, BEAT_COUNT, BEAT_EXPIRE, BEAT_LEAVE, BEATS };
+static const char *const beat_verbs[BEATS] = {"ZADD", "ZREMRANGEBYSCORE", "ZCARD", "ZCOUNT", "EXPIRE", "ZREM"};
+
 static struct {
     int listener;
     pthread_t thread;
@@ -37,12 +41,15 @@ static struct {
     const char *greeting;       /* the answer to PING; NULL: PONG */
     const char *late;           /* of one that was to be silent, with the next command; NULL: ALLOW(0) */
     const char *commands;       /* what COMMAND INFO tells; NULL: FCALL, and no module */
+    const char *time;           /* the answer to TIME; NULL: an error */
+    char beat[BEATS][WORD_MAX]; /* the words of the last one of each kind */
     const char *lease;          /* the answer to weir_lease */
     char lease_words[256];      /* of the last command of leases */
     const char *_Atomic secret; /* the answer to GET receipts:{weir:} */
     char question[1024];        /* the words of the last one */
     bool held;                  /* a question is still to be answered */
     unsigned port;
+    _Atomic bool live; /* ZCOUNT says 2, not 0 */
     _Atomic unsigned maps, questions, loads, evals, sets, asked;
 } server;
 
@@ -148,7 +155,12 @@ static inline bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX
         return say(connection, server.commands != NULL ? server.commands : "*2\r\n*-1\r\n*1\r\n$5\r\nfcall\r\n");
     if (strcmp(words[0], "PING") == 0) return say(connection, server.greeting != NULL ? server.greeting : "+PONG\r\n");
     if (strcmp(words[0], "CLUSTER") == 0) return say_map(connection);
-    if (strcmp(words[0], "TIME") == 0) return say(connection, "-ERR no\r\n");
+    for (int i = 0; i < BEATS; i++) {
+        if (strcmp(words[0], beat_verbs[i]) != 0) continue;
+        keep_words(words, count, server.beat[i], sizeof server.beat[i]);
+        return say(connection, i == BEAT_CARD ? ":3\r\n" : i == BEAT_COUNT && server.live ? ":2\r\n" : ":0\r\n");
+    }
+    if (strcmp(words[0], "TIME") == 0) return say(connection, server.time != NULL ? server.time : "-ERR no\r\n");
     return say(connection, "+OK\r\n");
 }
 
@@ -253,10 +265,12 @@ static inline weir_engine_ask take(void)
     return take_of(limit);
 }
 
-/* At a time of the test's own. */
+/* A time of the test's own. */
+#define AT_MS(ms) ((weir_instant){(1000000 + (ms)) * UINT64_C(1000000)})
+
 static inline void ask_at(weir_engine_ask *ask, uint64_t ms)
 {
-    const weir_instant now = {(1000000 + ms) * 1000000};
+    const weir_instant now = AT_MS(ms);
     weir_engine_begin(engine, ask, 1, now);
     while (ask->from == 0) {
         weir_engine_watch watch;
