@@ -106,6 +106,18 @@ static void test_question_alone(void **state)
     }
 }
 
+/* What a server says may be shown by a terminal. */
+static void test_bytes_that_are_no_text(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    server.answer[0] = "-WEIRVALUE \x1b[31m red ~\x7f\x80 end\r\n";
+    start();
+    assert_int_equal(take().from, WEIR_FROM_AWAY);
+    assert_non_null(strstr(told, "WEIRVALUE ?[31m red ~?? end"));
+    end();
+}
+
 /* What is at the key stays there until somebody looks, so to ask again at once is no use. */
 static void test_foreign_value(void **state)
 {
@@ -293,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_server_away),
         cmocka_unit_test(test_question_alone),
         cmocka_unit_test(test_foreign_value),
+        cmocka_unit_test(test_bytes_that_are_no_text),
         cmocka_unit_test(test_moved_where_there_is_no_cluster),
         cmocka_unit_test(test_lateness),
         cmocka_unit_test(test_lost_answer),

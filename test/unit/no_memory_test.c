@@ -169,13 +169,14 @@ int __wrap_getaddrinfo(const char *name, const char *port, const struct addrinfo
 }
 
 static const char *engine_endpoint;
+static weir_engine_options engine_options;
 
 static void an_engine(const void *text)
 {
     weir_engine *engine = NULL, *joined = NULL;
     weir_engine_limit *limit = NULL;
     const uint64_t cost = 1;
-    if (!done_or_no_memory(weir_engine_open(&engine, engine_endpoint, NULL, NULL))) {
+    if (!done_or_no_memory(weir_engine_open(&engine, engine_endpoint, &engine_options, NULL))) {
         assert_null(engine);
         return;
     }
@@ -194,8 +195,12 @@ static void an_engine(const void *text)
 static void engines(void **state)
 {
     (void)state;
+    engine_options = (weir_engine_options)WEIR_ENGINE_OPTIONS;
     engine_endpoint = "redis://127.0.0.1:1";
     no_memory_each(8, an_engine, "10/s");
+    engine_options.lease_ns = 1000000000;
+    no_memory_each(8, an_engine, "10/s");
+    engine_options.lease_ns = 0;
     engine_endpoint = "redis://weir.example:1";
     no_memory_each(8, an_engine, "10/s");
 }
