@@ -2,6 +2,8 @@
    In which words the client asks an engine, the leases that it takes and brings back, and the secret that it reads. */
 #include "redis/client/engine.h"
 
+#include <hiredis/hiredis.h>
+
 #include "unit/engine_server.h"
 
 enum { PATIENT_MS = 5000 };
@@ -212,6 +214,53 @@ static void test_slots_are_asked_for_once(void **state)
     end();
 }
 
+/* ---- replies ---- */
+
+static _Atomic long replies; /* that were read, and are not freed */
+
+int __real_redisGetReplyFromReader(redisContext *context, void **reply);
+int __wrap_redisGetReplyFromReader(redisContext *context, void **reply);
+void __real_freeReplyObject(void *reply);
+void __wrap_freeReplyObject(void *reply);
+
+int __wrap_redisGetReplyFromReader(redisContext *context, void **reply)
+{
+    const int failed = __real_redisGetReplyFromReader(context, reply);
+    replies += failed == REDIS_OK && *reply != NULL;
+    return failed;
+}
+
+void __wrap_freeReplyObject(void *reply)
+{
+    replies -= reply != NULL;
+    __real_freeReplyObject(reply);
+}
+
+static void say_nothing(void *context, const char *text)
+{
+    (void)context, (void)text;
+}
+
+/* Each one is freed, of whatever kind it is. */
+static void test_replies_are_freed(void **state)
+{
+    (void)state;
+    replies = 0;
+    begin("redis", PATIENT_MS);
+    server.secret = "$3\r\nold\r\n";
+    start();
+    weir_engine_check(engine, say_nothing, NULL, NULL);
+    weir_engine_install(engine, say_nothing, NULL, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        weir_engine_ask ask = {.verb = rows[i].verb, .limit = limit, .key = weir_key_text("k")};
+        weir_engine_batch(engine, &ask, 1);
+    }
+    weir_engine_ask secret = {.verb = WEIR_ASK_SECRET};
+    weir_engine_batch(engine, &secret, 1);
+    assert_int_equal(replies, 0);
+    end();
+}
+
 /* ---- nodes ---- */
 
 /* It enters itself by the engine's time, counts the others, and leaves. */
@@ -356,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_functions_are_loaded_for_both),
         cmocka_unit_test(test_slots_are_asked_for_once),
+        cmocka_unit_test(test_replies_are_freed),
         cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_a_lease_that_is_quiet_goes_back),
         cmocka_unit_test(test_secret),
