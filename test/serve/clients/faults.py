@@ -94,11 +94,16 @@ def crowd():
     wait_until(lambda: metric(b"weir_connections") == 1, "connections are there when all have gone")
 
 
-def metric(name):
+def page(path):
     client = connect(HTTP)
-    client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    found = re.search(rb"^%s (\d+)" % name, until_closed(client), re.MULTILINE)
+    client.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path.encode())
+    got = until_closed(client)
     client.close()
+    return got
+
+
+def metric(name):
+    found = re.search(rb"^%s (\d+)" % name, page("/metrics"), re.MULTILINE)
     check(found is not None, f"no {name} in /metrics")
     return int(found[1])
 
@@ -209,6 +214,9 @@ def slow_reader():
         most = max(most, rss_kib())
     check(cut, "it is not cut")
     check_memory(most - before, 32 * 1024)
+    wait_until(lambda: b", 1 did not read their responses; " in page("/v1/stats"), "it is not told of")
+    nothing = rb"0 sent no whole request within \d+ s, 0 did not read their responses; refused: 0 over the maximum, 0 for"
+    check(re.search(nothing, page("/v1/stats")) is None, "nothing is told of, too")
     still_answers()
 
 
