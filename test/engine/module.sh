@@ -37,6 +37,14 @@ what='the cells of both forms'
 list=$(value_of b) one=$(value_of '{b}1') two=$(value_of '{b}2')
 if [ "${list:16}" != "${one:16}${two:16}" ]; then fail "$list is not $one and $two"; fi
 
+# ---- units: a cost for each limit by its place, or by its unit ----
+units='10 requests/s; 1000 tokens/min'
+for costs in '1 50' 'tokens 50 requests 1'; do
+    to one DEL units >/dev/null
+    asks "allow 0 9 0 0 100000000 $began:1:50 0" WEIR.TAKE "$units" units COST $costs
+done
+refuses 'WEIRARG ' WEIR.TAKE "$units" units COST 1
+
 # ---- a sliding log: calls, not permits ----
 log='3/s algorithm=sliding-log'
 asks "allow 0 1 0 0 1000000000 $began:2 0" WEIR.TAKE "$log" l COST 2
