@@ -92,6 +92,7 @@ static void test_question_alone(void **state)
                                          ":5\r\n",
                                          "*8\r\n$5\r\nmaybe\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
                                          "*8\r\n$5\r\nallow\r\n:9\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
+                                         "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n$1\r\n1\r\n:1\r\n:0\r\n",
                                          "*8\r\n$5\r\nallow\r\n:0\r\n:-1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
                                          "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:-1\r\n"};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
