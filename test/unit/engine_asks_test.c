@@ -211,6 +211,7 @@ static void test_slots_are_asked_for_once(void **state)
         assert_int_equal(ask.from, WEIR_FROM_ENGINE);
     }
     assert_int_equal(server.maps, 1);
+    assert_int_equal(server.roles, 0); /* who is a primary is in the map */
     end();
 }
 
@@ -360,6 +361,7 @@ static void test_secret(void **state)
     assert_int_equal(ask_secret(3), WEIR_FROM_ENGINE);
     assert_int_equal(weir_engine_secret(engine, NULL), 2);
     weir_engine_read_stats(engine, &stats, sizeof stats);
+    assert_int_equal(server.roles, 1);
     assert_int_equal(stats.calls, 0); /* it decides nothing */
     assert_int_equal(stats.round_trip_sum_ns, 0);
     assert_int_equal(server.asked, 0);

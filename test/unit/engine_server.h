@@ -50,7 +50,7 @@ static struct {
     bool held;                  /* a question is still to be answered */
     unsigned port;
     _Atomic bool live; /* ZCOUNT says 2, not 0 */
-    _Atomic unsigned maps, questions, loads, evals, sets, asked;
+    _Atomic unsigned maps, roles, questions, loads, evals, sets, asked;
 } server;
 
 static inline bool read_line(FILE *from, char *line, size_t room)
@@ -146,6 +146,7 @@ static inline bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX
     }
     if (strcmp(words[0], "FCALL") == 0 || strncmp(words[0], "EVAL", 4) == 0 || strncmp(words[0], "WEIR.", 5) == 0)
         return answer_question(connection, words, count);
+    if (strcmp(words[0], "ROLE") == 0) atomic_fetch_add(&server.roles, 1);
     if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
     if (is_load(words)) atomic_fetch_add(&server.loads, 1);
     if (is_new_secret(words)) atomic_fetch_add(&server.sets, 1);
