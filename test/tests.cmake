@@ -41,8 +41,11 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines held http http_auth
     http_gate http_headers http_routes notes policy quota receipt resp_commands tables tenant_calls worker)
-weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock engine_faults
-    engine_flood engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
+weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_breaker engine_clock
+    engine_faults engine_flood engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
+weir_programs(unit test TIER check USES cmocka engine hiredis NAMES engine_asks
+    WRAPS freeReplyObject redisGetReplyFromReader)
+weir_programs(unit test TIER check USES cmocka engine NAMES engine_names WRAPS getaddrinfo)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka harness NAMES bench_pacing)

@@ -164,7 +164,7 @@ says out 'limit: -6'
 
 # ---- a replica ----
 start_pair
-refused_with 'read-only replica; its primary is 127.0.0.1' "$(url_of second)"
+refused_with "read-only replica; its primary is 127.0.0.1:${engine_port[first]}" "$(url_of second)"
 
 # ---- away ----
 policy() # POLICY EXPECTED...

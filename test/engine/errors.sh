@@ -67,6 +67,33 @@ to filled CONFIG SET maxmemory 0 >out
 check_says 0 'decided by functions' "$(url_of filled)"
 if [ "$(to filled DBSIZE)" -gt 1 ]; then fail 'the check leaves its key'; fi # that of the nodes may be there
 
+# ---- functions of another, of an older weir and of a newer one; nodes that are older ----
+library() # FUNCTION WORDS: it says those
+{
+    printf '#!lua name=weir\nredis.register_function("%s", function() return "%s" end)' "$1" "$2" >library.lua
+    to filled -x FUNCTION LOAD REPLACE <library.lua >out
+    says out weir
+}
+
+library another 1
+install_says 1 "it has a function library named weir that is not weir's; FUNCTION DELETE weir removes it" \
+    "$(url_of filled)"
+if [ "$(to filled FCALL another 0)" != 1 ]; then fail 'it was replaced'; fi
+library weir_version 0.9.0
+install_says 0 ' in place of 0.9.0' "$(url_of filled)"
+version=$(to filled FCALL weir_version 0)
+says out "functions $version in place of 0.9.0"
+install_says 0 "functions $version, loaded again" "$(url_of filled)"
+library weir_version '9.0.0 format 9'
+install_says 0 'functions 9.0.0 format 9 of a newer weir are installed; they are kept' "$(url_of filled)"
+if [ "$(to filled FCALL weir_version 0)" != '9.0.0 format 9' ]; then fail 'they are not kept'; fi
+to filled FUNCTION DELETE weir >out
+to filled ZADD '{weir:}:nodes' 4102444800 0123456789abcdef 4102444800 1123456789abcdef.2 >out
+install_says 1 '1 nodes with an older weir use this engine' "$(url_of filled)"
+if [ -n "$(to filled FUNCTION LIST)" ]; then fail 'functions were loaded'; fi
+to filled ZREM '{weir:}:nodes' 0123456789abcdef >out
+install_says 0 "functions $version" "$(url_of filled)"
+
 # ---- the wrong database, the wrong kind of URL, nobody there ----
 start_engine one
 address=127.0.0.1:${engine_port[one]}
@@ -99,6 +126,13 @@ install_says 1 'the ACL rule +function|load allows it' "$as"
 says out 'the ACL rule +fcall allows it'
 says out 'the ACL rule +evalsha allows it'
 says out 'the ACL rule +eval allows it'
+# Loaded, and refused after all; and not loaded, where they are there and work.
+user keyless '~other:*' +@all
+install_says 1 'the ACL rule ~{weir:* allows it' "$as"
+user loadless '~{weir:*' +@all '-function|load'
+install_says 1 'the ACL rule +function|load allows it' "$as"
+says out 'decided by functions'
+to one FUNCTION DELETE weir >out
 user elsewhere '~other:*' +@all
 check_says 1 'the ACL rule ~{weir:* allows it' "$as"
 take_says NOPERM "$as"

@@ -37,6 +37,14 @@ what='the cells of both forms'
 list=$(value_of b) one=$(value_of '{b}1') two=$(value_of '{b}2')
 if [ "${list:16}" != "${one:16}${two:16}" ]; then fail "$list is not $one and $two"; fi
 
+# ---- units: a cost for each limit by its place, or by its unit ----
+units='10 requests/s; 1000 tokens/min'
+for costs in '1 50' 'tokens 50 requests 1'; do
+    to one DEL units >/dev/null
+    asks "allow 0 9 0 0 100000000 $began:1:50 0" WEIR.TAKE "$units" units COST $costs
+done
+refuses 'WEIRARG ' WEIR.TAKE "$units" units COST 1
+
 # ---- a sliding log: calls, not permits ----
 log='3/s algorithm=sliding-log'
 asks "allow 0 1 0 0 1000000000 $began:2 0" WEIR.TAKE "$log" l COST 2
@@ -54,17 +62,34 @@ asks 'string' TYPE '{m}1'
 asks 'string' TYPE '{m}2'
 refuses 'WEIRKEYS a sliding-log in a list has a key of its own' WEIR.TAKE "$mixed" m
 
-# ---- what a call makes inside the engine is gone behind it: a string of 48 bytes left by each would be 240,000 ----
+# ---- what a call makes inside the engine is gone behind it: a string of 48 bytes left by each would be 48,000 ----
 used() { to one INFO memory | tr -d '\r' | sed -n 's/^used_memory://p'; }
-for call in "TAKE|1000000/s" "TAKE|$log" "FORGET|1000000/s"; do
-    command=WEIR.${call%|*} limit=${call#*|}
-    to one -r 500 "$command" "$limit" used >/dev/null
+slots='2 concurrent lease=30s'
+to one SET others 'of somebody else' >/dev/null
+while IFS='|' read -ra call; do
+    to one -r 300 "${call[@]}" >/dev/null
     before=$(used)
-    to one -r 5000 "$command" "$limit" used >/dev/null
+    to one -r 1000 "${call[@]}" >/dev/null
     more=$(($(used) - before))
-    if [ "$more" -gt 120000 ]; then fail "5000 calls of $command $limit have left $more bytes"; fi
+    if [ "$more" -gt 40000 ]; then fail "1000 calls of ${call[*]} have left $more bytes"; fi
     to one DEL used >/dev/null
-done
+done <<END
+WEIR.TAKE|1000000/s|used
+WEIR.TAKE|$log|used
+WEIR.TAKE|1/d|used|PEEK
+WEIR.TAKE|$slots|used
+WEIR.TAKE|10/s|others
+WEIR.TAKE|$log|others
+WEIR.TAKE|$slots|others
+WEIR.CHARGE|$both|used|1
+WEIR.SETTLE|10/s|used|17:1|1
+WEIR.FORGET|1000000/s|used
+WEIR.RENEW|$slots|used|5
+WEIR.RELEASE|$slots|used|5
+WEIR.LEASE|1/d burst=16|used|16|1000000
+WEIR.RETURN|1/d burst=16|used|5|10|5
+CL.THROTTLE|used|15|30|60
+END
 
 # ---- to and from a sliding log: another kind, which begins anew; the key is usable at once ----
 at 0
@@ -163,6 +188,10 @@ to one SET short "$(printf 'weir\001')" >/dev/null
 to one SET number 12345 >/dev/null
 to one RPUSH list 1 >/dev/null
 to one ZADD set 5 five >/dev/null
+to one SET damaged "$(printf 'weir\002')" >/dev/null
+refuses 'WEIRVALUE a state of weir, but damaged; to start afresh: DEL damaged' WEIR.TAKE 10/s damaged
+to one SET newer "$(printf 'weir\003')" >/dev/null
+refuses 'WEIRVALUE a state of a newer weir: format 3, and weir ' WEIR.TAKE 10/s newer
 for key in foreign short number; do
     before=$(value_of $key)
     for command in TAKE FORGET; do refuses 'WEIRVALUE ' WEIR.$command 10/s $key; done
@@ -181,6 +210,20 @@ long=$(printf '%0200d' 1)
 to one SET "$long" 1 >/dev/null
 refuses 'WEIRVALUE what is at 0000000000' WEIR.TAKE 10/s "$long"
 says out '0... was not written by weir'
+to one SET 'two words' 1 >/dev/null
+refuses 'what is at "two words" was not written by weir' WEIR.TAKE 10/s 'two words'
+to one SET 'a"b\' 1 >/dev/null
+refuses 'what is at "a\x22b\x5c" was not written by weir' WEIR.TAKE 10/s 'a"b\'
+name=$(printf 'z%.0s' {1..300}) cut=$(printf 'z%.0s' {1..40})...
+refuses "WEIRARG expected a cost, a whole number up to 2^52, not \"$cut\"" WEIR.TAKE 10/s no COST "$name"
+refuses "WEIRARG expected nothing more, not \"$cut\"" WEIR.FORGET 10/s no "$name"
+refuses "WEIRARG expected us after WAIT, a whole number up to 2^52, not \"$cut\"" WEIR.TAKE 10/s no WAIT "$name"
+refuses "not \"$cut\"; for example WEIR.TAKE" WEIR.TAKE 10/s no "$name"
+refuses "WEIRARG expected the receipt of a take, the seventh value of its reply, not \"$cut\"" \
+    WEIR.SETTLE 10/s no "$name" 1
+refuses "WEIRKEYS expected at most 8 keys, not also \"$cut\"" \
+    WEIR.TAKE "$both" 1 AND 2 AND 3 AND 4 AND 5 AND 6 AND 7 AND 8 AND "$name"
+refuses 'whole number up to 2^52, not "~ ????";' WEIR.TAKE 10/s no COST $'~ \x7f\x01\xc3\xa9'
 
 # ---- what the engine knows of the commands ----
 asks 'k' COMMAND GETKEYS WEIR.TAKE 10/s k COST 1 2
@@ -203,11 +246,12 @@ places() # EXPECTED COMMAND: the first and the last key, and where others are lo
             local from, to = of(of(spec, "begin_search"), "spec"), of(of(spec, "find_keys"), "spec")
             found[n] = "; " .. (of(from, "index") or of(from, "keyword") .. " from " .. of(from, "startfrom")) ..
                 " last " .. of(to, "lastkey") .. " step " .. of(to, "keystep")
+            if of(spec, "notes") then found[n] = found[n] .. " " .. of(spec, "notes") end
         end
         return info[4] .. " to " .. info[5] .. " step " .. info[6] .. table.concat(found)' 0 "$2"
 }
 for command in TAKE CHARGE SETTLE FORGET; do
-    places '2 to 2 step 1; 2 last 0 step 1; AND from 3 last 0 step 1' WEIR.$command
+    places '2 to 2 step 1; 2 last 0 step 1; AND from 3 last 0 step 1 and after each further AND' WEIR.$command
 done
 for command in LEASE RETURN; do places '2 to 2 step 1; 2 last 0 step 1' WEIR.$command; done
 places '1 to 1 step 1; 1 last 0 step 1' CL.THROTTLE
@@ -238,6 +282,13 @@ WORDS
 says out deny
 
 # ---- loading ----
+what='a name that is taken'
+start_engine taken --rename-command OBJECT cl.throttle --enable-module-command local
+in_engine taken MODULE LOAD "$module" >out 2>err
+says out 'ERR Error loading'
+says "$room/taken/log" 'weir: not loaded: a command of the same name is there already; is redis-cell loaded?'
+in_engine taken WEIR.TAKE 10/s k >out 2>err
+says out 'unknown command'
 asks 1 ACL DELUSER writer # Valkey keeps a module that a user's rules name
 what='an argument that is unknown'
 redis-cli -p "${engine_port[one]}" MODULE UNLOAD weir >out 2>err
@@ -249,4 +300,14 @@ in_engine one MODULE LOAD "$module" >out 2>err
 says out OK
 what='without test-clock'
 refuses 'unknown command' WEIR.CLOCK 5
+what='memory of modules that have gone'
+allocated() { to one INFO memory | tr -d '\r' | sed -n 's/^allocator_allocated://p'; }
+for turn in {0..50}; do
+    redis-cli -p "${engine_port[one]}" MODULE UNLOAD weir >out 2>err
+    if [ "$turn" = 10 ]; then before=$(allocated); fi
+    in_engine one MODULE LOAD "$module" >out 2>err
+    says out OK
+done
+more=$(($(allocated) - before))
+if [ "$more" -gt 10000000 ]; then fail "40 that have gone have left $more bytes"; fi # each has 650,000
 echo 'the commands answer as they are documented'

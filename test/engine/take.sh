@@ -154,7 +154,7 @@ guest=${locked/redis:\/\//redis:\/\/guest:guest@}
 finds 'NOPERM' "$guest"
 wrong 2 "nothing was taken: 127.0.0.1:${engine_port[locked]}: refused: " 1/h k --engine "$guest"
 start_engine replica --replicaof "127.0.0.1 ${engine_port[main]}"
-finds 'replica' "$(url_of replica)"
+finds "its primary is 127.0.0.1:${engine_port[main]}, which the URL should name" "$(url_of replica)"
 to main SET '{weir:foreign}' value >/dev/null
 wrong 2 "nothing was taken: 127.0.0.1:${engine_port[main]}: WEIRVALUE" 1/h foreign --engine "$url"
 if [ "$(to main GET '{weir:foreign}')" != value ]; then fail 'it was overwritten'; fi

@@ -15,7 +15,7 @@ case_of() # NAME [ARGUMENT...]
 }
 
 start_serve
-for name in garbage half_closed oversize slow_reader; do case_of $name; done
+for name in garbage half_closed oversize late_reader slow_reader; do case_of $name; done
 clean_end
 
 # ---- as many connections as this machine lets a process have, 10,000 at most; a thousand at least ----

@@ -115,6 +115,22 @@ if [ "$(grep -c '^deny$' load.out)" != 3000 ]; then cp load.out out; fail 'not a
 takes deny api
 clean_end
 
+# ---- what a start alone reads: each is named ----
+while IFS='|' read -r name before after; do
+    printf '{%s}\n' "$before" >start.yaml
+    start_serve start.yaml
+    printf '{%s}\n' "$after" >new.yaml
+    mv new.yaml start.yaml
+    kill -HUP "$pid"
+    wait_for "$name is named" says_times "these need a restart: $name\$" 1
+    clean_end
+done <<'EOF'
+hosts|listen: {hosts: [a.example]}|listen: {hosts: [b.example]}
+hosts|listen: {hosts: [a.example]}|listen: {hosts: [a.example, b.example]}
+threads|threads: 1|threads: 2
+table|table: {keys: 1000}|table: {keys: 2000}
+EOF
+
 # ---- --check ----
 run 'weir serve --check' "$weir" serve weir.yaml --check
 ends 0

@@ -122,6 +122,11 @@ clean_end
 run 'socket activation and notification' /usr/bin/python3 "$tree/test/serve/lib/systemd.py" "$weir"
 ends 0
 
+# ---- a password may be as short as one character ----
+echo '{password: x, listen: {resp: ":0", http: none}}' >short.yaml
+run 'a short password' "$weir" serve short.yaml --check
+ends 0
+
 # ---- a password that all can read is told of ----
 echo 'password: open sesame' >secret.yaml
 chmod 644 secret.yaml

@@ -59,6 +59,9 @@ takes() # VERDICT
 start_serve --state "$room/table"
 for _ in 1 2 3; do takes allow; done
 takes deny
+what='whose files they are'
+stat -c '%a %n' "$room"/table* >modes
+if grep -v '^600 ' modes >out; then fail 'others may use them'; fi
 end_process "$pid"
 start_serve --state "$room/table"
 if ! grep -q "; state in $room/table; .*tables of [0-9]* MiB, at most [0-9]* MiB" serve.out; then

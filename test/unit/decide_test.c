@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "unit/fake_engine.h"
+#include "serve/net/summary.h"
 #include "unit/needs_receipts.h"
 
 /* ---- tests ---- */
@@ -290,6 +291,10 @@ static void others_go_on(void **state)
 {
     (void)state;
     struct rig *rig = rig_with_stopped_engine();
+    weir_engine_watch watch;
+    size_t sockets = 1;
+    assert_true(decide_events(&rig->batch, &watch, 1, &sockets) == WEIR_FOREVER);
+    assert_int_equal(sockets, 0); /* nothing is asked */
     assert_string_equal(send_to(rig, 0, "WEIR.TAKE 10/s k\r\n"), "");
     assert_int_equal(rig->session[0].parked, 1);
     assert_begins(send_to(rig, 1, "WEIR.TAKE here x\r\nPING\r\n"), "*8\r\n$5\r\nallow");
@@ -338,7 +343,7 @@ static void meanwhile(void **state)
     char text[64];
     struct rig *rig = rig_with_stopped_engine();
     send_to(rig, 0, "WEIR.TAKE 10/s k\r\nWEIR.TAKE api acme COST 1 50\r\n");
-    send_to(rig, 1, "WEIR.TAKE 10/s k\r\n");
+    send_to(rig, 1, "WEIR.TAKE 10/s k\r\nWEIR.TAKE api acme COST 2 3\r\n");
     for (unsigned i = 0; i < 2000; i++) { /* more texts than are kept */
         snprintf(text, sizeof text, "WEIR.TAKE %u/h k COST 0 PEEK x\r\n", i + 1);
         send_to(rig, 2, text);
@@ -352,6 +357,7 @@ static void meanwhile(void **state)
     assert_begins(out, ALLOWED "$");
     assert_non_null(strstr(out, "10/sk\r\n"));
     assert_non_null(strstr(out, "apiacme\r\n"));
+    assert_non_null(strstr(out, "2300000000000000")); /* its 50, as receipts write it, and not another's costs */
     assert_int_equal(rig->size[1], 0);
     assert_int_equal(resumed, 1);
     rig_close(rig);
@@ -471,18 +477,42 @@ static void corrections_end(void **state)
     assert_int_equal(opened, 0);
 }
 
+/* What a service says when it starts. */
+static void summary(void **state)
+{
+    (void)state;
+    char words[SUMMARY_MAX];
+    struct rig *rig = rig_with_stopped_engine();
+    memset(words, 'x', sizeof words);
+    summary_of_start(words, NULL, 0, false, &rig->service, "weir.yaml", "table");
+    words[sizeof words - 1] = '\0';
+    assert_begins(words, "; 3 limits of weir.yaml; state in one, what is not kept there in table");
+    assert_string_equal(words + strlen(words) - strlen(" MiB"), " MiB");
+    rig_close(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_batch, begin),       cmocka_unit_test_setup(exempt_and_others, begin),
-        cmocka_unit_test_setup(receipts, begin),        cmocka_unit_test_setup(away, begin),
-        cmocka_unit_test_setup(unsupported, begin),     cmocka_unit_test_setup(a_password_is_not_told, begin),
-        cmocka_unit_test_setup(another_engine, begin),  cmocka_unit_test_setup(headers, begin),
-        cmocka_unit_test_setup(others_go_on, begin),    cmocka_unit_test_setup(in_order, begin),
-        cmocka_unit_test_setup(meanwhile, begin),       cmocka_unit_test_setup(reload_and_end, begin),
-        cmocka_unit_test_setup(shared_secret, begin),   cmocka_unit_test_setup(ended_secret, begin),
-        cmocka_unit_test_setup(unknown_secrets, begin), cmocka_unit_test_setup(corrections, begin),
-        cmocka_unit_test_setup(corrections_end, begin), cmocka_unit_test_setup(corrections_in_order, begin),
+        cmocka_unit_test_setup(summary, begin),
+        cmocka_unit_test_setup(one_batch, begin),
+        cmocka_unit_test_setup(exempt_and_others, begin),
+        cmocka_unit_test_setup(receipts, begin),
+        cmocka_unit_test_setup(away, begin),
+        cmocka_unit_test_setup(unsupported, begin),
+        cmocka_unit_test_setup(a_password_is_not_told, begin),
+        cmocka_unit_test_setup(another_engine, begin),
+        cmocka_unit_test_setup(headers, begin),
+        cmocka_unit_test_setup(others_go_on, begin),
+        cmocka_unit_test_setup(in_order, begin),
+        cmocka_unit_test_setup(meanwhile, begin),
+        cmocka_unit_test_setup(reload_and_end, begin),
+        cmocka_unit_test_setup(shared_secret, begin),
+        cmocka_unit_test_setup(ended_secret, begin),
+        cmocka_unit_test_setup(unknown_secrets, begin),
+        cmocka_unit_test_setup(corrections, begin),
+        cmocka_unit_test_setup(corrections_end, begin),
+        cmocka_unit_test_setup(corrections_in_order, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

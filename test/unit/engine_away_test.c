@@ -297,6 +297,9 @@ static void test_wrong_options(void **state)
     assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", NULL, &error), 0);
     weir_engine_limit *limit = NULL;
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/x", WEIR_AWAY_DEFAULT, &error), WEIR_EINVAL);
+    assert_int_equal(weir_engine_limit_open(&limit, engine, "1/s", (weir_away)(WEIR_AWAY_CLOSED + 1), &error),
+                     WEIR_EINVAL);
+    assert_string_equal(error.message, "away: expected one of the three WEIR_AWAY_*");
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/s algorithm=timeline", WEIR_AWAY_DEFAULT, &error),
                      WEIR_EUNSUPPORTED);
     assert_null(limit);
@@ -317,9 +320,16 @@ static void test_fork(void **state)
     char id[POOL_ID_SIZE];
     strcpy(id, pool->id);
     atomic_store(&pool->entered_ns, 1);
+    atomic_store(&pool->reached_ns, 1);
+    atomic_store(&pool->heard_ns, 1);
+    atomic_store(&pool->beat_at_ns, UINT64_MAX);
+    atomic_store(&pool->is_entering, true);
     const pid_t child = fork();
     alarm(60);
     const bool counted = strcmp(id, pool->id) == 0 && atomic_load(&pool->entered_ns) != 0;
+    const bool is_new = !atomic_load(&pool->is_entering) && atomic_load(&pool->entered_ns) == 0 &&
+                        atomic_load(&pool->reached_ns) == 0 && atomic_load(&pool->heard_ns) == 0 &&
+                        atomic_load(&pool->beat_at_ns) == 0;
     weir_engine_stats stats;
     weir_engine *joined = NULL;
     weir_engine_ask one = {.verb = WEIR_ASK_TAKE,
@@ -332,7 +342,7 @@ static void test_fork(void **state)
     weir_engine_close(joined);
     weir_engine_read_stats(engine, &stats, sizeof stats);
     const bool goes_on = joins && one.decision.verdict == WEIR_ALLOW && stats.from_away == 2;
-    if (child == 0) _exit(goes_on && !counted ? 0 : 1);
+    if (child == 0) _exit(goes_on && !counted && is_new ? 0 : 1);
     alarm(0);
     assert_true(goes_on && counted);
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -1,189 +1,7 @@
 /* SPDX-License-Identifier: MIT
    The client against a server of our own that says what the test wants: errors, nonsense, too
    much, too late, and nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <arpa/inet.h>
-#include <cmocka.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <weir/redis.h>
-
-/* ---- the server: one thread, one connection after the other ---- */
-
-#define ALLOW(remaining)                                                                                               \
-    "*8\r\n$5\r\nallow\r\n:0\r\n:" #remaining "\r\n:0\r\n:0\r\n:1000\r\n:1700000000000000\r\n:0\r\n"
-static const char CLOSE[] = "close", SILENCE[] = "silence", FLOOD[] = "flood";
-
-enum { WORDS_MAX = 12, WORD_MAX = 128, ANSWERS_MAX = 8, FLOOD_BYTES = 40 * 1024 * 1024 };
-
-static struct {
-    int listener;
-    pthread_t thread;
-    const char *answer[ANSWERS_MAX]; /* to questions, one after the other; then ALLOW(7) */
-    const char *greeting;            /* the answer to PING; NULL: PONG */
-    bool held;                       /* a question is still to be answered */
-    _Atomic unsigned questions, loads, evals, asked;
-} server;
-
-static bool read_line(FILE *from, char *line, size_t room)
-{
-    if (fgets(line, (int)room, from) == NULL) return false;
-    line[strcspn(line, "\r\n")] = '\0';
-    return true;
-}
-
-/* Words are cut at WORD_MAX. */
-static int read_command(FILE *from, char words[WORDS_MAX][WORD_MAX])
-{
-    char line[WORD_MAX];
-    if (!read_line(from, line, sizeof line)) return 0;
-    const int count = atoi(line + 1);
-    for (int i = 0; i < count; i++) {
-        if (!read_line(from, line, sizeof line)) return 0;
-        const int size = atoi(line + 1);
-        for (int at = 0; at < size + 2; at++) {
-            const int byte = getc(from);
-            if (i < WORDS_MAX && at < WORD_MAX - 1) words[i][at] = at < size ? (char)byte : '\0';
-        }
-        if (i < WORDS_MAX) words[i][size < WORD_MAX ? size : WORD_MAX - 1] = '\0';
-    }
-    return count;
-}
-
-static bool say(int connection, const char *text)
-{
-    return send(connection, text, strlen(text), MSG_NOSIGNAL) >= 0;
-}
-
-static void flood(int connection)
-{
-    static char bytes[1 << 16];
-    memset(bytes, 'x', sizeof bytes);
-    say(connection, "$2000000000\r\n");
-    for (size_t sent = 0; sent < FLOOD_BYTES; sent += sizeof bytes) {
-        if (send(connection, bytes, sizeof bytes, MSG_NOSIGNAL) < 0) return;
-    }
-}
-
-/* false: the connection is to end. */
-static bool answer_question(int connection)
-{
-    const unsigned at = atomic_fetch_add(&server.questions, 1);
-    const char *const answer = at < ANSWERS_MAX && server.answer[at] != NULL ? server.answer[at] : ALLOW(7);
-    if (answer == CLOSE) return false;
-    if (answer == FLOOD) flood(connection);
-    else if (answer == SILENCE) server.held = true;
-    else say(connection, answer);
-    return true;
-}
-
-static bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX])
-{
-    if (server.held) say(connection, ALLOW(0)); /* too late, but before all that follows */
-    server.held = false;
-    if (strcmp(words[0], "EVAL") == 0) atomic_fetch_add(&server.evals, 1);
-    if (strcmp(words[0], "FCALL") == 0 || strncmp(words[0], "EVAL", 4) == 0) return answer_question(connection);
-    if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
-    if (strcmp(words[0], "FUNCTION") == 0) atomic_fetch_add(&server.loads, 1);
-    if (strcmp(words[0], "COMMAND") == 0) return say(connection, "*2\r\n*-1\r\n*1\r\n$5\r\nfcall\r\n");
-    if (strcmp(words[0], "PING") == 0) return say(connection, server.greeting != NULL ? server.greeting : "+PONG\r\n");
-    if (strcmp(words[0], "TIME") == 0) return say(connection, "-ERR no\r\n");
-    return say(connection, "+OK\r\n");
-}
-
-static void *serve(void *unused)
-{
-    char words[WORDS_MAX][WORD_MAX];
-    for (;;) {
-        const int connection = accept(server.listener, NULL, NULL);
-        if (connection < 0) return unused;
-        FILE *const from = fdopen(connection, "r");
-        while (read_command(from, words) > 0 && answer_command(connection, words)) continue;
-        fclose(from);
-    }
-}
-
-/* ---- the client ---- */
-
-static weir_engine *engine;
-static weir_engine_limit *limit;
-static char told[256];
-static unsigned outages;
-
-static void changed(void *context, bool away, const char *why)
-{
-    (void)context;
-    outages += away;
-    snprintf(told, sizeof told, "%s", why);
-}
-
-static void begin(const char *scheme, uint64_t deadline_ms)
-{
-    char url[64];
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof address;
-    weir_engine_options options = WEIR_ENGINE_OPTIONS;
-    memset(&server, 0, sizeof server);
-    server.listener = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(server.listener, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(listen(server.listener, 16), 0);
-    assert_int_equal(getsockname(server.listener, (struct sockaddr *)&address, &size), 0);
-    snprintf(url, sizeof url, "%s://127.0.0.1:%u", scheme, ntohs(address.sin_port));
-    options.changed = changed;
-    options.deadline_ns = deadline_ms * 1000000;
-    outages = 0;
-    told[0] = '\0';
-    assert_int_equal(weir_engine_open(&engine, url, &options, NULL), 0);
-    assert_int_equal(weir_engine_limit_open(&limit, engine, "1/h burst=3", WEIR_AWAY_LOCAL, NULL), 0);
-}
-
-static void start(void)
-{
-    assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
-}
-
-/* Of all reasons just this one was counted, once at least. */
-static void assert_outage(weir_outage outage)
-{
-    weir_engine_stats stats;
-    weir_engine_read_stats(engine, &stats, sizeof stats);
-    uint64_t all = 0;
-    for (unsigned i = 0; i < WEIR_OUTAGES; i++) all += stats.outages[i];
-    assert_true(stats.outages[outage] >= 1);
-    assert_int_equal(stats.outages[outage], all);
-    assert_int_equal(all, stats.outage_count);
-}
-
-static void end(void)
-{
-    weir_engine_limit_close(limit);
-    weir_engine_close(engine);
-    shutdown(server.listener, SHUT_RDWR);
-    pthread_join(server.thread, NULL);
-    close(server.listener);
-}
-
-static weir_engine_ask take_of(const weir_engine_limit *of)
-{
-    weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = of, .key = weir_key_text("tenant")};
-    weir_engine_batch(engine, &ask, 1);
-    return ask;
-}
-
-static weir_engine_ask take(void)
-{
-    return take_of(limit);
-}
+#include "unit/engine_server.h"
 
 enum { PATIENT_MS = 5000, SLOW_MS = 1000, HASTY_MS = 50 };
 
@@ -203,6 +21,9 @@ static void test_asked_again(void **state)
         start();
         assert_int_equal(take().from, WEIR_FROM_ENGINE);
         assert_int_equal(server.questions, 2);
+        assert_int_equal(server.loads, i == 1);
+        assert_int_equal(take().from, WEIR_FROM_ENGINE);
+        assert_int_equal(server.questions, 3);
         assert_int_equal(server.loads, i == 1);
         end();
         assert_int_equal(outages, 0);
@@ -271,6 +92,7 @@ static void test_question_alone(void **state)
                                          ":5\r\n",
                                          "*8\r\n$5\r\nmaybe\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
                                          "*8\r\n$5\r\nallow\r\n:9\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
+                                         "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n$1\r\n1\r\n:1\r\n:0\r\n",
                                          "*8\r\n$5\r\nallow\r\n:0\r\n:-1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n",
                                          "*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:-1\r\n"};
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
@@ -283,6 +105,18 @@ static void test_question_alone(void **state)
         end();
         assert_int_equal(outages, 0);
     }
+}
+
+/* What a server says may be shown by a terminal. */
+static void test_bytes_that_are_no_text(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    server.answer[0] = "-WEIRVALUE \x1b[31m red ~\x7f\x80 end\r\n";
+    start();
+    assert_int_equal(take().from, WEIR_FROM_AWAY);
+    assert_non_null(strstr(told, "WEIRVALUE ?[31m red ~?? end"));
+    end();
 }
 
 /* What is at the key stays there until somebody looks, so to ask again at once is no use. */
@@ -419,6 +253,25 @@ static void test_late_answer_of_many(void **state)
     end();
 }
 
+/* More questions than fit the ring at a time. */
+static void test_more_than_the_ring(void **state)
+{
+    (void)state;
+    enum { MANY = 2 * WEIR_ENGINE_MAX + 3 };
+    static weir_engine_ask asks[MANY];
+    begin("redis", 60 * 1000);
+    start();
+    for (size_t i = 0; i < MANY; i++)
+        asks[i] = (weir_engine_ask){.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+    weir_engine_batch(engine, asks, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(asks[i].from, WEIR_FROM_ENGINE);
+        assert_int_equal(asks[i].decision.remaining, 7);
+    }
+    assert_int_equal(server.questions, MANY);
+    end();
+}
+
 /* A greeting that fails: nobody is asked anything. */
 static void test_greeting(void **state)
 {
@@ -448,12 +301,20 @@ static void test_redirected_in_circles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked_again),   cmocka_unit_test(test_script_goes_along_once),
-        cmocka_unit_test(test_server_away),   cmocka_unit_test(test_question_alone),
-        cmocka_unit_test(test_foreign_value), cmocka_unit_test(test_moved_where_there_is_no_cluster),
-        cmocka_unit_test(test_lateness),      cmocka_unit_test(test_lost_answer),
-        cmocka_unit_test(test_late_answer),   cmocka_unit_test(test_late_answer_of_many),
-        cmocka_unit_test(test_greeting),      cmocka_unit_test(test_redirected_in_circles),
+        cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_script_goes_along_once),
+        cmocka_unit_test(test_server_away),
+        cmocka_unit_test(test_question_alone),
+        cmocka_unit_test(test_foreign_value),
+        cmocka_unit_test(test_bytes_that_are_no_text),
+        cmocka_unit_test(test_moved_where_there_is_no_cluster),
+        cmocka_unit_test(test_lateness),
+        cmocka_unit_test(test_lost_answer),
+        cmocka_unit_test(test_late_answer),
+        cmocka_unit_test(test_late_answer_of_many),
+        cmocka_unit_test(test_more_than_the_ring),
+        cmocka_unit_test(test_greeting),
+        cmocka_unit_test(test_redirected_in_circles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

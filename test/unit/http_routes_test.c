@@ -159,6 +159,7 @@ static void refusals(void **state)
         {FORM, "key=a", 400, "\"field\":\"limit\""},
         {JSON, "{\"limit\":[1],\"key\":\"a\"}", 400, "\"field\":\"limit\""},
         {FORM, "limit=10/&key=a", 400, "\"field\":\"limit\",\"column\":4"},
+        {FORM, "limit=/s&key=a", 400, "\"field\":\"limit\",\"column\":1}"},
         {FORM, "limit=10/s+burst=0&key=a", 400, "\"field\":\"limit\",\"column\":"},
         {FORM, "limit=nobody&key=a", 404, "\"field\":\"limit\""},
         {FORM, "limit=1/s", 400, "\"field\":\"key\""},

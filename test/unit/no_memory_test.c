@@ -19,6 +19,7 @@
 
 #include <weir/redis.h>
 
+#include "redis/client/engine.h"
 #include "serve/config/config.h"
 #include "serve/policy/tables.h"
 #include "unit/no_memory.h"
@@ -168,16 +169,18 @@ int __wrap_getaddrinfo(const char *name, const char *port, const struct addrinfo
 }
 
 static const char *engine_endpoint;
+static weir_engine_options engine_options;
 
 static void an_engine(const void *text)
 {
     weir_engine *engine = NULL, *joined = NULL;
     weir_engine_limit *limit = NULL;
     const uint64_t cost = 1;
-    if (!done_or_no_memory(weir_engine_open(&engine, engine_endpoint, NULL, NULL))) {
+    if (!done_or_no_memory(weir_engine_open(&engine, engine_endpoint, &engine_options, NULL))) {
         assert_null(engine);
         return;
     }
+    assert_int_equal(engine->pool->servers, 1);
     if (done_or_no_memory(weir_engine_limit_open(&limit, engine, text, WEIR_AWAY_OPEN, NULL))) {
         weir_engine_ask ask = {
             .verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("k"), .cost = &cost, .costs = 1};
@@ -192,8 +195,12 @@ static void an_engine(const void *text)
 static void engines(void **state)
 {
     (void)state;
+    engine_options = (weir_engine_options)WEIR_ENGINE_OPTIONS;
     engine_endpoint = "redis://127.0.0.1:1";
     no_memory_each(8, an_engine, "10/s");
+    engine_options.lease_ns = 1000000000;
+    no_memory_each(8, an_engine, "10/s");
+    engine_options.lease_ns = 0;
     engine_endpoint = "redis://weir.example:1";
     no_memory_each(8, an_engine, "10/s");
 }

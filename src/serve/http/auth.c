@@ -27,7 +27,7 @@
 #include "serve/http/headers.h"
 #include "serve/http/parts.h"
 
-enum { BODY_MAX = 128, ANSWER_MAX = 768 + HEADERS_MAX, NAME_MAX = POLICY_NAME_MAX + 8 };
+enum { BODY_MAX = 128, ANSWER_MAX = 768 + HEADERS_MAX, NAME_MAX = POLICY_NAME_MAX + sizeof "X-Weir-" };
 
 /* ---- answers ---- */
 
@@ -129,15 +129,13 @@ static struct slice either_header(struct asking *asking, const char *name, const
     return value.size != 0 ? value : header_once(asking, other);
 }
 
-/* "198.51.100.7, 192.0.2.1" -> "192.0.2.1" */
+/* "198.51.100.7, 192.0.2.1" -> "192.0.2.1".  Blanks at the end are no part of a header's value. */
 static struct slice last_of_list(struct slice list)
 {
     size_t start = list.size;
     while (start > 0 && list.bytes[start - 1] != ',') start--;
     while (start < list.size && list.bytes[start] == ' ') start++;
-    list = slice_from(list, start);
-    while (list.size > 0 && list.bytes[list.size - 1] == ' ') list.size--;
-    return list;
+    return slice_from(list, start);
 }
 
 static struct slice address_of(struct asking *asking)
@@ -156,8 +154,8 @@ static struct slice until_query(struct slice uri)
 static struct slice of_weir(struct asking *asking, const char *name)
 {
     char header[NAME_MAX];
-    const int size = snprintf(header, sizeof header, "X-Weir-%s", name);
-    return size > 0 && size < NAME_MAX ? header_once(asking, header) : (struct slice){"", 0};
+    snprintf(header, sizeof header, "X-Weir-%s", name);
+    return header_once(asking, header);
 }
 
 static struct slice part_of_key(void *request, const char *name)

@@ -94,11 +94,16 @@ def crowd():
     wait_until(lambda: metric(b"weir_connections") == 1, "connections are there when all have gone")
 
 
-def metric(name):
+def page(path):
     client = connect(HTTP)
-    client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-    found = re.search(rb"^%s (\d+)" % name, until_closed(client), re.MULTILINE)
+    client.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path.encode())
+    got = until_closed(client)
     client.close()
+    return got
+
+
+def metric(name):
+    found = re.search(rb"^%s (\d+)" % name, page("/metrics"), re.MULTILINE)
     check(found is not None, f"no {name} in /metrics")
     return int(found[1])
 
@@ -209,6 +214,44 @@ def slow_reader():
         most = max(most, rss_kib())
     check(cut, "it is not cut")
     check_memory(most - before, 32 * 1024)
+    wait_until(lambda: b", 1 did not read their responses; " in page("/v1/stats"), "it is not told of")
+    nothing = rb"0 sent no whole request within \d+ s, 0 did not read their responses; refused: 0 over"
+    check(re.search(nothing, page("/v1/stats")) is None, "nothing is told of, too")
+    still_answers()
+
+
+def late_reader():
+    """Asks until the service takes no more, and reads nothing before: then it gets every answer, and may go on so."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect(("127.0.0.1", RESP))
+    number = 0
+    for _ in range(3):
+        asked, expected, handled = b"", b"", -1
+        client.setblocking(False)
+        while True:
+            if not asked:
+                words = [b"$120\r\n%0120d\r\n" % (number + i) for i in range(1000)]
+                asked = b"".join(b"*2\r\n$4\r\nECHO\r\n" + word for word in words)
+                expected += b"".join(words)
+                number += 1000
+            try:
+                asked = asked[client.send(asked):]
+            except BlockingIOError:
+                before, handled = handled, metric(b'weir_requests_total{protocol="resp"}')
+                if before == handled:
+                    break
+        client.settimeout(PATIENCE)
+        sender = threading.Thread(target=client.sendall, args=(asked,))
+        sender.start()
+        got = bytearray()
+        while len(got) < len(expected):
+            more = client.recv(1 << 16)
+            check(more != b"", f"it is closed after {len(got)} bytes of {len(expected)}")
+            got += more
+        sender.join()
+        check(got == expected, "the answers are not those to what was asked")
+    client.close()
     still_answers()
 
 

@@ -135,7 +135,6 @@ static int read_endpoint(struct reader *reader, const char *end, uint16_t port)
     }
     endpoint->port = (uint16_t)number;
     reader->url->endpoints++;
-    reader->at = end;
     return 0;
 }
 
