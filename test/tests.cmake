@@ -69,6 +69,7 @@ weir_programs(unit test TIER check USES cmocka unpack NAMES pace_lines PARTS ${p
 weir_programs(unit test TIER check USES cmocka NAMES record
     PARTS common/json_file pace/outcomes pace/profile/phase_record pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
+weir_programs(unit test TIER check USES cmocka openssl NAMES tls PARTS "${PROJECT_SOURCE_DIR}/src/tls/tls" WRAPS calloc)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES starved PARTS common/arguments common/rows replay/tenants/tenants
