@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
-   Numbers of threads, events, sleeps and the ticker.
+   Numbers of threads, watches, events, sleeps, processors, lost files and the ticker.
 
    No length of time is asserted but that nothing is early. */
 #include <setjmp.h>
@@ -9,17 +9,28 @@
 
 #include <cmocka.h>
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "host/clock.h"
+#include "host/lanes.h"
+#include "host/map.h"
 #include "host/sleep.h"
 #include "host/thread.h"
+#include "unit/skip.h"
 
 enum { MORE_THREADS = HOST_SLOTS + 16 };
 static const uint64_t MS = 1000000;
@@ -191,6 +202,104 @@ static void test_forks_are_counted(void **state)
     assert_int_equal(host_forks(), before);
 }
 
+/* ---- watches ---- */
+
+enum { CHANGES = 5 };
+
+/* Each changes a list of watches in its own way. */
+struct change {
+    pthread_t thread;
+    struct host_watch watch;
+    struct host_fork_watch fork_watch;
+    atomic_bool done;
+};
+
+static struct change changes[CHANGES];
+static atomic_int ready;
+static atomic_bool forking, disturbed;
+
+static void note_end(struct host_watch *watch)
+{
+    (void)watch;
+    atomic_store(&changes[0].done, true);
+}
+
+static void forget(struct host_watch *watch)
+{
+    (void)watch;
+}
+
+static void let_go(struct host_fork_watch *watch, bool child)
+{
+    (void)watch, (void)child;
+}
+
+static void hold_nothing(struct host_fork_watch *watch)
+{
+    (void)watch;
+}
+
+/* The lists are as they were for as long as it takes to fork. */
+static void hold_long(struct host_fork_watch *watch)
+{
+    (void)watch;
+    atomic_store(&forking, true);
+    while (atomic_load(&ready) < 2 * CHANGES) sched_yield();
+    host_sleep_until(host_now_ns() + 20 * MS);
+    for (int i = 0; i < CHANGES; i++) {
+        if (atomic_load(&changes[i].done)) atomic_store(&disturbed, true);
+    }
+}
+
+static void change_list(struct change *change, ptrdiff_t how)
+{
+    if (how == 1) host_watch_open(&change->watch);
+    if (how == 2) assert_true(host_watch_close(&change->watch));
+    if (how == 3) host_fork_watch_open(&change->fork_watch);
+    if (how == 4) host_fork_watch_close(&change->fork_watch);
+    if (how != 0) atomic_store(&change->done, true); /* it only ends */
+}
+
+static void *change_lists(void *argument)
+{
+    struct change *change = argument;
+    const ptrdiff_t how = change - changes;
+    change->watch = (struct host_watch){.thread_ended = note_end, .forked = forget};
+    change->fork_watch = (struct host_fork_watch){.hold = hold_nothing, .let_go = let_go};
+    if (how == 0 || how == 2) host_watch_open(&change->watch);
+    if (how == 4) host_fork_watch_open(&change->fork_watch);
+    atomic_fetch_add(&ready, 1);
+    while (!atomic_load(&forking)) sched_yield();
+    atomic_fetch_add(&ready, 1);
+    change_list(change, how);
+    if (how == 1) assert_true(host_watch_close(&change->watch));
+    if (how == 2) assert_false(host_watch_close(&change->watch));
+    if (how == 3) host_fork_watch_close(&change->fork_watch);
+    return NULL;
+}
+
+static void test_watches_while_it_forks(void **state)
+{
+    (void)state;
+    struct host_fork_watch watch = {.hold = hold_long, .let_go = let_go};
+    int status = -1;
+    assert_int_equal(host_prepare(), 0);
+    host_fork_watch_open(&watch);
+    for (int i = 0; i < CHANGES; i++) {
+        assert_int_equal(pthread_create(&changes[i].thread, NULL, change_lists, &changes[i]), 0);
+    }
+    while (atomic_load(&ready) < CHANGES) sched_yield();
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) _exit(0);
+    for (int i = 0; i < CHANGES; i++) pthread_join(changes[i].thread, NULL);
+    host_fork_watch_close(&watch);
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_false(atomic_load(&disturbed));
+    for (int i = 0; i < CHANGES; i++) assert_true(atomic_load(&changes[i].done));
+}
+
 /* ---- memory ---- */
 
 static void test_memory(void **state)
@@ -202,9 +311,13 @@ static void test_memory(void **state)
         assert_non_null(memory);
         assert_int_equal((uintptr_t)memory % 64, 0);
         for (size_t j = 0; j < sizes[i]; j++) assert_int_equal(memory[j], 0);
+        assert_true(malloc_usable_size(memory) >= (sizes[i] + 63) / 64 * 64); /* whole lines */
         host_free(memory);
     }
     host_free(NULL);
+    assert_null(host_allocate(SIZE_MAX));
+    assert_null(host_allocate(SIZE_MAX - 62));
+    assert_null(host_allocate(SIZE_MAX - 64));
 }
 
 /* ---- mutual exclusion ---- */
@@ -338,6 +451,157 @@ static void test_signal_wakes_all(void **state)
         if (round % 10 == 0) host_sleep_until(host_now_ns() + MS);
         host_event_signal(&event);
         for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+    }
+}
+
+/* Between processes; a signal that nobody waits for is none. */
+static void test_event_of_processes(void **state)
+{
+    (void)state;
+    struct host_event *const shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    host_shared_signal(shared);
+    assert_int_equal(host_event_seen(shared), 0);
+    for (int round = 0; round < 20; round++) {
+        int status = -1;
+        const uint32_t seen = host_shared_seen(shared);
+        assert_int_equal(seen % 2, 1);
+        assert_int_equal(host_shared_seen(shared), seen); /* another one that waits */
+        const uint64_t deadline_ns = host_now_ns() + MS;
+        while (host_event_seen(shared) == seen && host_now_ns() < deadline_ns)
+            host_shared_wait(shared, seen, deadline_ns);
+        assert_int_equal(host_event_seen(shared), seen);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            if (round % 2 == 0) host_sleep_until(host_now_ns() + MS);
+            host_shared_signal(shared);
+            _exit(0);
+        }
+        while (host_event_seen(shared) == seen) host_shared_wait(shared, seen, HOST_NO_DEADLINE);
+        assert_int_equal(host_event_seen(shared), seen + 1);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    munmap(shared, sizeof *shared);
+}
+
+/* ---- processors ---- */
+
+static void test_spinning(void **state)
+{
+    (void)state;
+    assert_false(host_spin_begin(0));
+    assert_false(host_spin_may(0));
+    assert_true(host_spin_may(1) && host_spin_begin(1));
+    assert_false(host_spin_may(1) || host_spin_begin(1));
+    assert_true(host_spin_may(2) && host_spin_begin(2));
+    assert_false(host_spin_may(2) || host_spin_begin(2));
+    host_spin_end();
+    assert_true(host_spin_may(2));
+    assert_false(host_spin_may(1));
+    assert_true(host_spin_begin(2));
+    host_spin_forget();
+    assert_true(host_spin_may(1));
+}
+
+/* What a container or taskset leaves of the machine's. */
+static void test_processors(void **state)
+{
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(host_processors(), CPU_COUNT(&all));
+    CPU_ZERO(&one);
+    for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++) {
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(host_processors(), ON_LINUX ? 1 : sysconf(_SC_NPROCESSORS_ONLN));
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+#if defined(__x86_64__)
+static bool has_lanes(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+}
+#else
+static bool has_lanes(void)
+{
+    return false;
+}
+#endif
+
+static void test_lanes(void **state)
+{
+    (void)state;
+    assert_int_equal(host_has_lanes(), has_lanes());
+}
+
+#ifdef __linux__
+static void *sleep_once(void *how)
+{
+    struct host_event none = {0};
+    if (how != NULL) host_sleep_until(0);
+    else host_event_wait(&none, 0, 0);
+    return (void *)(intptr_t)prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL);
+}
+
+/* A thread that sleeps is not woken later for the sake of others' sleep. */
+static void test_slack(void **state)
+{
+    (void)state;
+    void *slack;
+    pthread_t thread;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, sleep_once, i == 0 ? NULL : &thread), 0);
+        pthread_join(thread, &slack);
+        assert_int_equal((intptr_t)slack, 1);
+    }
+}
+#endif
+
+/* ---- lost files ---- */
+
+/* In a child: its file is cut off under it. */
+static void lose_file(int told, bool by_access)
+{
+    static const char path[] = "/a/table";
+    FILE *const file = tmpfile();
+    char *const memory = file == NULL || ftruncate(fileno(file), 4096) != 0
+                             ? MAP_FAILED
+                             : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    if (memory == MAP_FAILED || dup2(told, STDERR_FILENO) < 0) _exit(1);
+    host_end_when_lost(path, 7);
+    if (ftruncate(fileno(file), 0) != 0) _exit(1);
+    if (by_access) *(volatile char *)memory = 1;
+    else raise(SIGBUS); /* of another kind */
+    _exit(2);
+}
+
+static void test_lost_file(void **state)
+{
+    (void)state;
+    static const char expected[] =
+        "weir: /a/table, or a file beside it, was truncated while it was in use, or its disk "
+        "has failed: what was counted there is lost\n";
+    for (int by_access = 0; by_access < 2; by_access++) {
+        int ends[2], status = 0;
+        char told[512] = "";
+        assert_int_equal(pipe(ends), 0);
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) lose_file(ends[1], by_access != 0);
+        close(ends[1]);
+        const ssize_t got = read(ends[0], told, sizeof told - 1);
+        close(ends[0]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_string_equal(told, by_access ? expected : "");
+        assert_int_equal(got, strlen(told));
+        if (by_access) assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+        else assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
     }
 }
 
@@ -490,6 +754,7 @@ int main(void)
         cmocka_unit_test(test_slots_of_a_child),
         cmocka_unit_test(test_slot_of_a_child_that_had_none),
         cmocka_unit_test(test_forks_are_counted),
+        cmocka_unit_test(test_watches_while_it_forks),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_mutex),
         cmocka_unit_test(test_clocks),
@@ -497,6 +762,14 @@ int main(void)
         cmocka_unit_test(test_sleep_of_a_lifetime),
         cmocka_unit_test(test_event_that_has_happened),
         cmocka_unit_test(test_signal_wakes_all),
+        cmocka_unit_test(test_event_of_processes),
+        cmocka_unit_test(test_spinning),
+        cmocka_unit_test(test_processors),
+        cmocka_unit_test(test_lanes),
+#ifdef __linux__
+        cmocka_unit_test(test_slack),
+#endif
+        cmocka_unit_test(test_lost_file),
         cmocka_unit_test(test_ticker),
         cmocka_unit_test(test_ticker_stops),
         cmocka_unit_test(test_ticker_does_not_spin),
