@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -31,6 +32,7 @@
 #include "host/sleep.h"
 #include "host/thread.h"
 #include "unit/skip.h"
+#include "unit/memory_limit.h"
 
 enum { MORE_THREADS = HOST_SLOTS + 16 };
 static const uint64_t MS = 1000000;
@@ -73,6 +75,21 @@ static void join_holders(const struct numbered *holders, int count)
     for (int i = 0; i < count; i++) assert_true(holders[i].kept);
 }
 
+static void *ask_slot(void *argument)
+{
+    *(unsigned *)argument = host_slot();
+    return NULL;
+}
+
+static unsigned slot_of_another(void)
+{
+    unsigned slot = HOST_SLOTS + 1;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, ask_slot, &slot), 0);
+    pthread_join(thread, NULL);
+    return slot;
+}
+
 static void test_slots_are_unique(void **state)
 {
     (void)state;
@@ -90,6 +107,7 @@ static void test_slots_are_unique(void **state)
         /* All numbers are in use, each once; those who came too late share the one beyond. */
         for (int i = 0; i < HOST_SLOTS; i++) assert_int_equal(of_slot[i], 1);
         assert_int_equal(of_slot[HOST_SLOTS], MORE_THREADS + 1 - HOST_SLOTS);
+        for (int i = 0; i < 3; i++) assert_int_equal(slot_of_another(), HOST_SLOTS); /* whose end frees none */
         assert_int_equal(host_slot(), mine);
         join_holders(holders, MORE_THREADS);
     }
@@ -300,6 +318,110 @@ static void test_watches_while_it_forks(void **state)
     for (int i = 0; i < CHANGES; i++) assert_true(atomic_load(&changes[i].done));
 }
 
+enum { WATCHES = 5, STEPS = 400 };
+
+/* Opened and closed in any order; `told` counts. */
+struct watched {
+    struct host_watch watch;
+    struct host_fork_watch fork_watch;
+    bool open, fork_open;
+    int ended, forked, held, let_go;
+};
+
+static struct watched watched[WATCHES];
+
+static struct watched *watched_of(struct host_watch *watch)
+{
+    return (struct watched *)((char *)watch - offsetof(struct watched, watch));
+}
+
+static struct watched *fork_watched_of(struct host_fork_watch *watch)
+{
+    return (struct watched *)((char *)watch - offsetof(struct watched, fork_watch));
+}
+
+static void count_ended(struct host_watch *watch)
+{
+    watched_of(watch)->ended++;
+}
+
+static void count_forked(struct host_watch *watch)
+{
+    watched_of(watch)->forked++;
+}
+
+static void count_held(struct host_fork_watch *watch)
+{
+    fork_watched_of(watch)->held++;
+}
+
+static void count_let_go(struct host_fork_watch *watch, bool child)
+{
+    fork_watched_of(watch)->let_go += child ? 100 : 1;
+}
+
+static void change_one(struct watched *one, bool of_fork)
+{
+    if (of_fork && one->fork_open) host_fork_watch_close(&one->fork_watch);
+    if (of_fork && !one->fork_open) host_fork_watch_open(&one->fork_watch);
+    if (!of_fork && one->open) assert_true(host_watch_close(&one->watch));
+    if (!of_fork && !one->open) host_watch_open(&one->watch);
+    if (of_fork) one->fork_open = !one->fork_open;
+    else one->open = !one->open;
+}
+
+/* Whether each that is open was told, once, and no other; `child`: what the child saw. */
+static bool is_told(bool child)
+{
+    bool right = true;
+    for (int i = 0; i < WATCHES; i++) {
+        struct watched *const one = &watched[i];
+        right = right && one->forked == (child && one->open) && one->ended == 0 && one->held == one->fork_open &&
+                one->let_go == (one->fork_open ? (child ? 100 : 1) : 0);
+        right = right && (!child || !host_watch_close(&one->watch));
+        one->held = one->let_go = 0;
+    }
+    return right;
+}
+
+static void *change_watches(void *argument)
+{
+    uint64_t seed = 7;
+    (void)argument;
+    for (int step = 0; step < STEPS; step++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1;
+        change_one(&watched[(seed >> 33) % WATCHES], (seed >> 40) % 2 != 0);
+        if (step % 8 != 0) continue;
+        int status = -1;
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) _exit(is_told(true) ? 0 : 1);
+        waitpid(child, &status, 0);
+        assert_int_equal(status, 0);
+        assert_true(is_told(false));
+    }
+    return NULL;
+}
+
+static void test_watches_in_any_order(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    const unsigned free_slot = slot_of_another();
+    for (int i = 0; i < WATCHES; i++) {
+        watched[i].watch = (struct host_watch){.thread_ended = count_ended, .forked = count_forked};
+        watched[i].fork_watch = (struct host_fork_watch){.hold = count_held, .let_go = count_let_go};
+    }
+    assert_int_equal(pthread_create(&thread, NULL, change_watches, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(slot_of_another(), free_slot);
+    for (int i = 0; i < WATCHES; i++) {
+        assert_int_equal(watched[i].ended, watched[i].open);
+        assert_false(host_watch_close(&watched[i].watch));
+        if (watched[i].fork_open) host_fork_watch_close(&watched[i].fork_watch);
+    }
+}
+
 /* ---- memory ---- */
 
 static void test_memory(void **state)
@@ -411,6 +533,14 @@ static void test_sleep_of_a_lifetime(void **state)
     }
 }
 
+/* How often this thread has given its processor away. */
+static long times_slept(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_nvcsw;
+}
+
 static void test_event_that_has_happened(void **state)
 {
     (void)state;
@@ -419,8 +549,10 @@ static void test_event_that_has_happened(void **state)
     host_event_signal(&event);
     assert_int_equal(host_event_seen(&event), 1);
     host_event_wait(&event, 0, HOST_NO_DEADLINE); /* does not wait for a second */
-    const uint64_t deadline_ns = host_now_ns() + 2 * MS;
+    const uint64_t deadline_ns = host_now_ns() + 20 * MS;
+    const long slept = times_slept();
     wait_for_change(&event, 1, deadline_ns);
+    assert_true(times_slept() > slept);
     assert_true(host_now_ns() >= deadline_ns);
     host_event_wait(&event, 1, 0);
 }
@@ -468,9 +600,11 @@ static void test_event_of_processes(void **state)
         const uint32_t seen = host_shared_seen(shared);
         assert_int_equal(seen % 2, 1);
         assert_int_equal(host_shared_seen(shared), seen); /* another one that waits */
-        const uint64_t deadline_ns = host_now_ns() + MS;
+        const uint64_t deadline_ns = host_now_ns() + (round == 0 ? 20 * MS : MS);
+        const long slept = times_slept();
         while (host_event_seen(shared) == seen && host_now_ns() < deadline_ns)
             host_shared_wait(shared, seen, deadline_ns);
+        assert_true(round != 0 || times_slept() > slept);
         assert_int_equal(host_event_seen(shared), seen);
         const pid_t child = fork();
         assert_true(child >= 0);
@@ -626,6 +760,62 @@ static void test_ticker(void **state)
     host_ticker_stop(NULL);
 }
 
+/* Between its ticks it sleeps. */
+static void test_ticker_sleeps(void **state)
+{
+    (void)state;
+    struct host_ticker *ticker = NULL;
+    assert_int_equal(host_ticker_start(&ticker, UINT64_C(3600000000000)), 0);
+    const uint64_t begun_ns = host_ticker_now_ns(ticker);
+    while (host_ticker_now_ns(ticker) == begun_ns) sched_yield(); /* its thread has begun */
+    const uint64_t ticked_ns = host_ticker_now_ns(ticker);
+    host_sleep_until(host_now_ns() + 5 * MS);
+    assert_int_equal(host_ticker_now_ns(ticker), ticked_ns);
+    host_ticker_stop(ticker);
+}
+
+/* A hundred tickers one after the other need the room of one; where there is no room for a thread there is none. */
+static int start_without_room(void)
+{
+    const rlim_t megabyte = 1 << 20;
+    struct rlimit room;
+    struct host_ticker *ticker = NULL;
+    if (getrlimit(RLIMIT_AS, &room) != 0) return 1;
+    room.rlim_cur = 400 * megabyte;
+    if (setrlimit(RLIMIT_AS, &room) != 0) return 2;
+    for (int i = 0; i < 100; i++) {
+        if (host_ticker_start(&ticker, 1000000) != 0) return 3;
+        host_ticker_stop(ticker);
+    }
+    void *taken;
+    for (size_t size = 256 << 20; size >= 1 << 20; size /= 2) {
+        while ((taken = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED) continue;
+    }
+    pthread_attr_t attributes;
+    size_t stack = 0;
+    pthread_attr_init(&attributes);
+    pthread_attr_getstacksize(&attributes, &stack);
+    if (stack < 4 << 20) return 77;
+    for (int i = 0; i < 100; i++) { /* some stacks of threads that have ended are there */
+        if (host_ticker_start(&ticker, 1000000) != 0) return 0;
+    }
+    return 4;
+}
+
+static void test_ticker_without_room(void **state)
+{
+    (void)state;
+    int status = 1;
+    skip_without_memory_limit("unit/host: a ticker without room");
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) _exit(start_without_room());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip_because("unit/host: a ticker without room", "stacks of threads are small here", SKIP_CURE_LINUX);
+    assert_int_equal(status, 0);
+}
+
 /* However long its period, it stops at once: its thread is woken. */
 static void test_ticker_stops(void **state)
 {
@@ -748,13 +938,14 @@ static void test_ticker_after_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forks_are_counted), /* nothing has been asked for before */
         cmocka_unit_test(test_slots_are_unique),
         cmocka_unit_test(test_slots_are_used_again),
         cmocka_unit_test(test_slot_of_a_thread_that_ends),
         cmocka_unit_test(test_slots_of_a_child),
         cmocka_unit_test(test_slot_of_a_child_that_had_none),
-        cmocka_unit_test(test_forks_are_counted),
         cmocka_unit_test(test_watches_while_it_forks),
+        cmocka_unit_test(test_watches_in_any_order),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_mutex),
         cmocka_unit_test(test_clocks),
@@ -771,6 +962,8 @@ int main(void)
 #endif
         cmocka_unit_test(test_lost_file),
         cmocka_unit_test(test_ticker),
+        cmocka_unit_test(test_ticker_sleeps),
+        cmocka_unit_test(test_ticker_without_room),
         cmocka_unit_test(test_ticker_stops),
         cmocka_unit_test(test_ticker_does_not_spin),
         cmocka_unit_test(test_ticker_next),
