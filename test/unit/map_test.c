@@ -212,26 +212,14 @@ static void test_writable_by_others(void **state)
     }
 }
 
-/* As root: files of somebody else, and somebody else's look at ours. */
-static void test_owners(void **state)
+enum { SOMEBODY = 12345, GROUP = 23456 };
+
+/* Somebody who is of this group too, whichever the system names first. */
+static void look_at_files(gid_t other)
 {
-    (void)state;
-    enum { SOMEBODY = 12345, GROUP = 23456 };
-    if (geteuid() != 0) skip_because("unit/map: owners", "files of others are made by root", SKIP_CURE_ROOT);
-    write_file("theirs", "", 0660);
-    assert_int_equal(chown(path_of("theirs"), SOMEBODY, GROUP), 0);
-    assert_int_equal(open_as("theirs", HOST_JOIN, 0660), EPERM); /* root is not of that group */
-    assert_int_equal(open_as("theirs", HOST_JOIN, 0600), EPERM);
-    write_file("of root", "", 0666);
-    write_file("of the group", "", 0660);
-    assert_int_equal(chown(path_of("of the group"), SOMEBODY + 1, GROUP), 0);
-    write_file("read by the group", "", 0640);
-    assert_int_equal(chown(path_of("read by the group"), SOMEBODY + 1, GROUP), 0);
-    write_file("secret", "", 0600);
-    assert_int_equal(chmod(folder, 0711), 0);
     const pid_t child = fork();
     if (child == 0) {
-        const gid_t groups[] = {GROUP - 1, GROUP};
+        const gid_t groups[] = {GROUP, other};
         IN_CHILD(setgroups(2, groups) == 0 && setgid(SOMEBODY) == 0 && setuid(SOMEBODY) == 0);
         IN_CHILD(open_as("theirs", HOST_JOIN, 0660) == 0);
         IN_CHILD(open_as("of root", HOST_JOIN, 0666) == 0);
@@ -244,6 +232,26 @@ static void test_owners(void **state)
         _exit(0);
     }
     await(child);
+}
+
+/* As root: files of somebody else, and somebody else's look at ours. */
+static void test_owners(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) skip_because("unit/map: owners", "files of others are made by root", SKIP_CURE_ROOT);
+    write_file("theirs", "", 0660);
+    assert_int_equal(chown(path_of("theirs"), SOMEBODY, GROUP), 0);
+    assert_int_equal(open_as("theirs", HOST_JOIN, 0660), EPERM); /* root is not of that group */
+    assert_int_equal(open_as("theirs", HOST_JOIN, 0600), EPERM);
+    write_file("of root", "", 0666);
+    write_file("of the group", "", 0660);
+    assert_int_equal(chown(path_of("of the group"), SOMEBODY + 1, GROUP), 0);
+    write_file("read by the group", "", 0640);
+    assert_int_equal(chown(path_of("read by the group"), SOMEBODY + 1, GROUP), 0);
+    write_file("secret", "", 0600);
+    assert_int_equal(chmod(folder, 0711), 0);
+    look_at_files(GROUP - 1);
+    look_at_files(GROUP + 1);
     const pid_t member = fork();
     if (member == 0) {
         IN_CHILD(setgroups(0, NULL) == 0 && setgid(GROUP) == 0 && setuid(SOMEBODY) == 0);
@@ -251,6 +259,14 @@ static void test_owners(void **state)
         _exit(0);
     }
     await(member);
+    const pid_t neighbour = fork();
+    if (neighbour == 0) {
+        const gid_t groups[] = {GROUP - 1, GROUP - 2};
+        IN_CHILD(setgroups(2, groups) == 0 && setgid(SOMEBODY) == 0 && setuid(SOMEBODY) == 0);
+        IN_CHILD(open_as("of the group", HOST_JOIN, 0660) == EPERM);
+        _exit(0);
+    }
+    await(neighbour);
     assert_int_equal(chmod(folder, 0700), 0);
     const pid_t stranger = fork();
     if (stranger == 0) {
