@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
-   Files, space, locks and maps of a system that interrupts, does a part of what it was asked for, does not know a call,
-   or refuses: what is opened, allocated, locked or mapped is whole, or there is nothing of it.
+   Files, space, locks and maps of a system that interrupts, refuses, does not know a call, or does a part of what it
+   was asked for: what is opened, allocated, locked or mapped is whole, or there is nothing of it.
 
-   System calls are taken over here, one by one.  No lengths of time are asserted: a clock stands in for the real one. */
+   System calls are taken over, one by one.  No lengths of time are asserted: a clock stands in for the real one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

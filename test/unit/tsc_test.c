@@ -253,7 +253,7 @@ static void test_follows_the_pace(void **state)
     assert_true(answers(&clock));
 }
 
-/* A pair is off by up to half its width, here 150 ns; the pace is that of pairs far apart, in which this hardly shows. */
+/* A pair is off by up to half its width, here 150 ns; the pace is that of pairs far apart, where this hardly shows. */
 static void test_pairs_are_imprecise(void **state)
 {
     (void)state;
