@@ -249,12 +249,14 @@ static void shake(struct tls_session *one, struct tls_session *two, size_t piece
 {
     char byte;
     size_t size = 7;
-    do {
+    for (bool one_spoke = true, two_spoke = true; one_spoke || two_spoke;) {
         (void)tls_read(one, &byte, 1, &size);
         assert_int_equal(size, 0);
+        one_spoke = hand_over(one, two, piece);
         (void)tls_read(two, &byte, 1, &size);
         assert_int_equal(size, 0);
-    } while (hand_over(one, two, piece) | hand_over(two, one, piece));
+        two_spoke = hand_over(two, one, piece);
+    }
 }
 
 static struct tls_session *open_client(void)
