@@ -31,6 +31,7 @@
 #include "host/map.h"
 #include "host/sleep.h"
 #include "host/thread.h"
+#include "size.h"
 #include "unit/skip.h"
 #include "unit/memory_limit.h"
 
@@ -805,6 +806,7 @@ static void test_ticker_without_room(void **state)
 {
     (void)state;
     int status = 1;
+    if (SANITIZED) skip_because("unit/host: a ticker without room", "sanitizers map terabytes", SKIP_CURE_PLAIN);
     skip_without_memory_limit("unit/host: a ticker without room");
     const pid_t child = fork();
     assert_true(child >= 0);
