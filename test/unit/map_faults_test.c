@@ -556,6 +556,8 @@ static void test_fill(void **state)
     check_size(&region, MIB + 5);
     check_bytes(&region, 0, 3, 'x');
     assert_int_equal(host_region_fill(&region), 0);
+    host_region_cut(&region, MIB);
+    assert_int_equal(host_region_fill(&region), 0);
     assert_int_equal(faults[FILL].calls, 6); /* all is there */
     host_region_close(&region);
 }
