@@ -27,6 +27,7 @@ set(uses_cmocka PkgConfig::cmocka)
 set(uses_zlib ZLIB::ZLIB)
 set(uses_unpack weir_unpack)
 set(uses_harness bench_harness)
+set(uses_openssl PkgConfig::openssl)
 
 # Exit status 77 is a skip: the test has printed `skipped: WHAT: WHY; cure: COMMAND`.  What has run for half an hour
 # hangs: how long a test takes says nothing on a machine that is slow or busy otherwise.

@@ -73,11 +73,15 @@ weir_programs(unit test TIER check USES cmocka unpack NAMES pace_lines PARTS ${p
 weir_programs(unit test TIER check USES cmocka NAMES record
     PARTS common/json_file pace/outcomes pace/profile/phase_record pace/record pace/record_print)
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
+weir_programs(unit test TIER check USES cmocka openssl NAMES tls PARTS "${PROJECT_SOURCE_DIR}/src/tls/tls" WRAPS calloc)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
     WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
 weir_programs(unit test TIER check USES cmocka NAMES starved PARTS common/arguments common/rows replay/tenants/tenants
     WRAPS weir_table_take_all)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)
+weir_programs(unit test TIER check USES cmocka NAMES map_faults
+    WRAPS fallocate fchmod fcntl fstat fstatvfs ftruncate getrandom host_now_ns host_sleep_until host_yield lseek
+        madvise memfd_create mmap open posix_fallocate pread pwrite read sysconf)
 weir_programs(unit test TIER check USES cmocka NAMES clock_reads WRAPS host_now_ns pthread_mutex_lock)
 weir_programs(unit test TIER check USES cmocka NAMES keyed_time
     WRAPS host_boot host_now_coarse_ns host_now_ns host_time_namespace_ns host_unix_ns)

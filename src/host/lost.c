@@ -23,7 +23,8 @@ static void on_lost(int number, siginfo_t *info, void *context)
         (void)written; /* there is nothing to do if it fails */
         _exit(lost_status);
     }
-    signal(number, SIG_DFL); /* the signal is raised again */
+    signal(number, SIG_DFL);
+    raise(number); /* once this handler has returned */
 }
 
 void host_end_when_lost(const char *path, int exit_status)

@@ -63,11 +63,6 @@ enum {
 
 /* ---- checking files ---- */
 
-static uint64_t map_file_identity(const struct stat *file)
-{
-    return (uint64_t)file->st_dev * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)file->st_ino;
-}
-
 static bool in_my_groups(gid_t group)
 {
     gid_t groups[GROUPS_MAX];
@@ -159,9 +154,14 @@ int host_region_open(struct host_region *region, const char *path, enum host_ope
     if (how == HOST_JOIN) failed = map_join(path, mode, &fd);
     else if (how == HOST_CREATE) failed = create(path, mode, &fd);
     else failed = join_or_create(path, mode, &fd, created);
-    if (failed == 0) failed = measure(fd, &region->size);
-    if (failed == 0) region->fd = fd;
-    else *created = false;
+    if (failed == 0) {
+        region->fd = fd;
+        failed = host_region_measure(region);
+    }
+    if (failed != 0) {
+        host_region_close(region);
+        *created = false;
+    }
     return failed;
 }
 
@@ -580,7 +580,7 @@ static bool children_share_time(void)
 {
     struct stat own, children;
     return stat("/proc/self/ns/time", &own) == 0 && stat("/proc/self/ns/time_for_children", &children) == 0 &&
-           map_file_identity(&own) == map_file_identity(&children);
+           own.st_dev == children.st_dev && own.st_ino == children.st_ino;
 }
 
 int64_t host_time_namespace_ns(void)

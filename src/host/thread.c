@@ -93,10 +93,8 @@ static void after_fork_in_child(void)
 
 static void prepare(void)
 {
-    prepared = pthread_key_create(&at_exit_key, release);
-    if (prepared != 0) return;
     prepared = pthread_atfork(before_fork, after_fork, after_fork_in_child);
-    if (prepared != 0) pthread_key_delete(at_exit_key);
+    if (prepared == 0) prepared = pthread_key_create(&at_exit_key, release);
 }
 
 /* When the library is unloaded, threads that used it go on, and later exit without it. */

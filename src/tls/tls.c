@@ -13,6 +13,7 @@
 struct tls_session {
     SSL *ssl;
     BIO *from_wire, *to_wire; /* owned by ssl */
+    const char *reason;       /* why it ended */
 };
 
 /* ---- files ---- */
@@ -23,9 +24,10 @@ static SSL_CTX *ssl_context(struct tls_context *context)
 }
 
 /* A key with a passphrase is refused: nobody is there to type it. */
-static int no_passphrase(char *buffer, int size, int writing, void *nothing)
+static int no_passphrase(char *buffer, int size, int writing, void *asked)
 {
-    (void)buffer, (void)size, (void)writing, (void)nothing;
+    (void)buffer, (void)size, (void)writing;
+    *(bool *)asked = true;
     return -1;
 }
 
@@ -44,10 +46,17 @@ static bool bad_file(char problem[TLS_PROBLEM_MAX], const char *what, const char
 
 static bool read_certificate(SSL_CTX *context, const struct tls_files *files, char problem[TLS_PROBLEM_MAX])
 {
+    bool locked = false;
     if (files->certificate == NULL) return true;
+    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(context, &locked);
     if (SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
         return bad_file(problem, files->certificate_name, files->certificate);
     const bool read = SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) == 1;
+    if (locked) {
+        snprintf(problem, TLS_PROBLEM_MAX, "key %.160s: it has a passphrase; expected one without", files->key);
+        return false;
+    }
     if (!read && ERR_GET_REASON(ERR_peek_last_error()) != X509_R_KEY_VALUES_MISMATCH)
         return bad_file(problem, "key", files->key);
     if (read && SSL_CTX_check_private_key(context) == 1) return true;
@@ -58,13 +67,10 @@ static bool read_certificate(SSL_CTX *context, const struct tls_files *files, ch
 
 static bool read_trusted(SSL_CTX *context, const struct tls_files *files, char problem[TLS_PROBLEM_MAX])
 {
-    const bool system = files->trusted == NULL;
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    if (!system && SSL_CTX_load_verify_locations(context, files->trusted, NULL) != 1)
-        return bad_file(problem, files->trusted_name, files->trusted);
-    if (!system || SSL_CTX_set_default_verify_paths(context) == 1) return true;
-    snprintf(problem, TLS_PROBLEM_MAX, "the system's certificates cannot be read: see SSL_CERT_FILE");
-    return false;
+    if (files->trusted == NULL) return SSL_CTX_set_default_verify_paths(context) == 1; /* else there is no memory */
+    if (SSL_CTX_load_verify_locations(context, files->trusted, NULL) == 1) return true;
+    return bad_file(problem, files->trusted_name, files->trusted);
 }
 
 static struct tls_context *open_context(SSL_CTX *context, bool client, const struct tls_files *files,
@@ -74,8 +80,7 @@ static struct tls_context *open_context(SSL_CTX *context, bool client, const str
     if (context == NULL) return NULL;
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
     ERR_clear_error();
     const bool trusts = !client || read_trusted(context, files, problem);
     if (trusts && read_certificate(context, files, problem)) return (struct tls_context *)context;
@@ -105,7 +110,6 @@ void tls_context_close(struct tls_context *context)
 static bool expect(SSL *ssl, const char *host)
 {
     if (host == NULL || X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1) return true;
-    ERR_clear_error();
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
 }
@@ -121,10 +125,10 @@ struct tls_session *tls_session_open(struct tls_context *context, const char *ho
         BIO_free(session->from_wire);
         BIO_free(session->to_wire);
         tls_session_close(session);
+        ERR_clear_error();
         return NULL;
     }
     BIO_set_mem_eof_return(session->from_wire, -1); /* empty is "not yet", not the end */
-    BIO_set_mem_eof_return(session->to_wire, -1);
     SSL_set_bio(session->ssl, session->from_wire, session->to_wire);
     if (host != NULL) SSL_set_connect_state(session->ssl);
     else SSL_set_accept_state(session->ssl);
@@ -138,17 +142,21 @@ void tls_session_close(struct tls_session *session)
     free(session);
 }
 
-static enum tls_result result_of(const struct tls_session *session, int result)
+/* What OpenSSL says is kept, and not left to others that use it in this thread. */
+static enum tls_result result_of(struct tls_session *session, int result)
 {
     if (result == 1) return TLS_BYTES;
-    return SSL_get_error(session->ssl, result) == SSL_ERROR_WANT_READ ? TLS_NONE : TLS_END;
+    if (SSL_get_error(session->ssl, result) == SSL_ERROR_WANT_READ) return TLS_NONE;
+    session->reason = ERR_reason_error_string(ERR_peek_last_error());
+    ERR_clear_error();
+    return TLS_END;
 }
 
 bool tls_feed(struct tls_session *session, struct slice bytes)
 {
     size_t taken;
     if (bytes.size == 0) return true;
-    return BIO_write_ex(session->from_wire, bytes.bytes, bytes.size, &taken) == 1 && taken == bytes.size;
+    return BIO_write_ex(session->from_wire, bytes.bytes, bytes.size, &taken) == 1; /* all, or none */
 }
 
 enum tls_result tls_read(struct tls_session *session, char *bytes, size_t capacity, size_t *size)
@@ -168,7 +176,6 @@ enum tls_result tls_write(struct tls_session *session, struct slice bytes)
 
 void tls_end(struct tls_session *session)
 {
-    ERR_clear_error();
     if (SSL_is_init_finished(session->ssl)) SSL_shutdown(session->ssl);
     ERR_clear_error();
 }
@@ -177,14 +184,13 @@ struct slice tls_pending(const struct tls_session *session)
 {
     char *bytes = NULL;
     const long size = BIO_get_mem_data(session->to_wire, &bytes);
-    return (struct slice){bytes, size > 0 ? (size_t)size : 0};
+    return (struct slice){bytes, (size_t)size};
 }
 
 void tls_sent(struct tls_session *session, size_t size)
 {
     char gone[16384];
-    size_t read = 0;
-    for (; size != 0; size -= read) {
+    for (size_t read; size != 0; size -= read) {
         if (BIO_read_ex(session->to_wire, gone, size < sizeof gone ? size : sizeof gone, &read) != 1) return;
     }
 }
@@ -197,7 +203,6 @@ bool tls_shaken(const struct tls_session *session)
 struct tls_failure tls_failure(const struct tls_session *session)
 {
     const long verified = SSL_get_verify_result(session->ssl);
-    const unsigned long code = ERR_peek_last_error();
     if (verified != X509_V_OK) return (struct tls_failure){true, X509_verify_cert_error_string(verified)};
-    return (struct tls_failure){false, code != 0 ? ERR_reason_error_string(code) : NULL};
+    return (struct tls_failure){false, session->reason};
 }

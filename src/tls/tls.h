@@ -52,7 +52,7 @@ void tls_sent(struct tls_session *session, size_t size);
 /* Is the handshake over? */
 bool tls_shaken(const struct tls_session *session);
 
-/* Why the last call of this thread gave TLS_END; reason NULL: the other side has closed the session. */
+/* Why the session gave TLS_END; reason NULL: the other side has closed it. */
 struct tls_failure {
     bool untrusted; /* the other side's certificate */
     const char *reason;

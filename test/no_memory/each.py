@@ -21,8 +21,9 @@ import tempfile
 # A test that takes half a minute with a sanitizer takes longer on a busy machine.
 ENDS_WITHIN_S = int(os.environ.get("WEIR_NO_MEMORY_ENDS_S", "120"))
 EACH_WAY, OTHERS = {"check": (1, 0), "test": (1, 0), "prove": (1, 5)}[os.environ.get("WEIR_SIZE", "test")]
-# no_memory makes allocations fail itself; extremes takes seconds for each test, and comes along by ways of other tests.
-LEFT_OUT = {"no_memory", "extremes"}
+# no_memory and tls make allocations fail themselves; extremes takes seconds for each test, and comes along by others'
+# ways.
+LEFT_OUT = {"no_memory", "tls", "extremes"}
 LEAKS = re.compile(r"LeakSanitizer: detected memory leaks")
 WRONG = re.compile(r"(ERROR: (?!LeakSanitizer)\w*Sanitizer|runtime error|Test failed with exception): [^\n]*")
 ASSERTED = re.compile(r"/test/unit/[^\n]*: Assertion `")  # a test's own, where cmocka's are of no use

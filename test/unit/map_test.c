@@ -212,11 +212,32 @@ static void test_writable_by_others(void **state)
     }
 }
 
+enum { SOMEBODY = 12345, GROUP = 23456 };
+
+/* Somebody who is of this group too, whichever the system names first. */
+static void look_at_files(gid_t other)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        const gid_t groups[] = {GROUP, other};
+        IN_CHILD(setgroups(2, groups) == 0 && setgid(SOMEBODY) == 0 && setuid(SOMEBODY) == 0);
+        IN_CHILD(open_as("theirs", HOST_JOIN, 0660) == 0);
+        IN_CHILD(open_as("of root", HOST_JOIN, 0666) == 0);
+        IN_CHILD(open_as("of root", HOST_JOIN, 0600) == EPERM);
+        IN_CHILD(open_as("of the group", HOST_JOIN, 0660) == 0);
+        IN_CHILD(open_as("of the group", HOST_JOIN, 0600) == EPERM);
+        IN_CHILD(open_as("read by the group", HOST_JOIN, 0660) == EPERM);
+        IN_CHILD(open_as("secret", HOST_JOIN, 0600) == EACCES);
+        IN_CHILD(host_exists(path_of("secret")));
+        _exit(0);
+    }
+    await(child);
+}
+
 /* As root: files of somebody else, and somebody else's look at ours. */
 static void test_owners(void **state)
 {
     (void)state;
-    enum { SOMEBODY = 12345, GROUP = 23456 };
     if (geteuid() != 0) skip_because("unit/map: owners", "files of others are made by root", SKIP_CURE_ROOT);
     write_file("theirs", "", 0660);
     assert_int_equal(chown(path_of("theirs"), SOMEBODY, GROUP), 0);
@@ -225,21 +246,12 @@ static void test_owners(void **state)
     write_file("of root", "", 0666);
     write_file("of the group", "", 0660);
     assert_int_equal(chown(path_of("of the group"), SOMEBODY + 1, GROUP), 0);
+    write_file("read by the group", "", 0640);
+    assert_int_equal(chown(path_of("read by the group"), SOMEBODY + 1, GROUP), 0);
     write_file("secret", "", 0600);
     assert_int_equal(chmod(folder, 0711), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        const gid_t group = GROUP;
-        IN_CHILD(setgroups(1, &group) == 0 && setgid(SOMEBODY) == 0 && setuid(SOMEBODY) == 0);
-        IN_CHILD(open_as("theirs", HOST_JOIN, 0660) == 0);
-        IN_CHILD(open_as("of root", HOST_JOIN, 0666) == 0);
-        IN_CHILD(open_as("of root", HOST_JOIN, 0600) == EPERM);
-        IN_CHILD(open_as("of the group", HOST_JOIN, 0660) == 0);
-        IN_CHILD(open_as("of the group", HOST_JOIN, 0600) == EPERM);
-        IN_CHILD(open_as("secret", HOST_JOIN, 0600) == EACCES);
-        _exit(0);
-    }
-    await(child);
+    look_at_files(GROUP - 1);
+    look_at_files(GROUP + 1);
     const pid_t member = fork();
     if (member == 0) {
         IN_CHILD(setgroups(0, NULL) == 0 && setgid(GROUP) == 0 && setuid(SOMEBODY) == 0);
@@ -247,6 +259,22 @@ static void test_owners(void **state)
         _exit(0);
     }
     await(member);
+    const pid_t neighbour = fork();
+    if (neighbour == 0) {
+        const gid_t groups[] = {GROUP - 1, GROUP - 2};
+        IN_CHILD(setgroups(2, groups) == 0 && setgid(SOMEBODY) == 0 && setuid(SOMEBODY) == 0);
+        IN_CHILD(open_as("of the group", HOST_JOIN, 0660) == EPERM);
+        _exit(0);
+    }
+    await(neighbour);
+    assert_int_equal(chmod(folder, 0700), 0);
+    const pid_t stranger = fork();
+    if (stranger == 0) {
+        IN_CHILD(setgroups(0, NULL) == 0 && setgid(SOMEBODY) == 0 && setuid(SOMEBODY) == 0);
+        IN_CHILD(host_exists(path_of("none"))); /* that cannot be known */
+        _exit(0);
+    }
+    await(stranger);
 }
 
 /* Somebody changes what the name means, all the time: a good file, a link to another, one that others may write. */
@@ -295,6 +323,75 @@ static void test_names_that_change(void **state)
     waitpid(child, &status, 0);
     assert_true(WIFSIGNALED(status));
     print_message("opened the good one %d times of %d\n", opened_good, TRIES);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    char long_name[300];
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    write_file("here", "1", 0600);
+    write_file("there", "22", 0600);
+    assert_true(host_exists(path_of("here")));
+    assert_true(host_exists(path_of(long_name)));
+    assert_false(host_exists(path_of("nowhere")));
+    assert_false(host_exists(path_of("here/nowhere")));
+    assert_int_equal(symlink("nowhere", path_of("to nowhere")), 0);
+    assert_true(host_exists(path_of("to nowhere")));
+    assert_int_equal(host_rename(path_of("here"), path_of("there")), 0);
+    assert_false(host_exists(path_of("here")));
+    struct host_region region = opened("there", HOST_JOIN);
+    assert_int_equal(region.size, 1);
+    host_region_close(&region);
+    assert_int_equal(host_rename(path_of("here"), path_of("there")), ENOENT);
+}
+
+/* What the system would say of these numbers says nothing of a table's file. */
+static void test_error_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        int number;
+        const char *text;
+    } rows[] = {
+        {HOST_HELD, "another process holds its lock; is that process stopped?"},
+        {ELOOP, "it is a symbolic link, which is not followed"},
+        {EISDIR, "it is a directory; expected a file"},
+        {ENODEV, "it is not a regular file"},
+        {EEXIST, "it exists already"},
+        {EMLINK, "it has another name (a hard link)"},
+        {EPERM, "it belongs to another user, or others may write it"},
+        {ENOENT, "no such file or directory"},
+        {EACCES, "permission denied"},
+        {ENOSPC, "there is not enough space"},
+        {EDQUOT, "there is not enough space"},
+        {ENOMEM, "there is not enough memory"},
+        {EROFS, "the file system is read-only"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_string_equal(host_error_text(rows[i].number), rows[i].text);
+    }
+    assert_string_equal(host_error_text(EIO), strerror(EIO));
+}
+
+/* A program that becomes a daemon closes all descriptors, those that it does not know of too. */
+static void test_closed_by_others(void **state)
+{
+    (void)state;
+    bool blank;
+    void *memory;
+    struct host_region region = opened("closed", HOST_CREATE);
+    close(region.fd);
+    assert_int_equal(host_region_measure(&region), EBADF);
+    assert_int_equal(host_region_grow(&region, MIB), EBADF);
+    assert_int_equal(host_region_fill(&region), EBADF);
+    assert_int_equal(host_region_blank(&region, 0, &blank), EBADF);
+    assert_int_equal(host_region_map(&region, 0, 0, &memory), EBADF);
+    assert_null(memory);
+    assert_int_equal(host_region_lock(&region, 0, WAIT_NS), EBADF);
+    assert_true(host_region_is_locked(&region, 0));
+    assert_int_not_equal(host_region_reopen(&region), 0);
 }
 
 /* ---- space and maps ---- */
@@ -354,6 +451,57 @@ static void test_space_without_a_name(void **state)
     assert_int_equal(fcntl(region.fd, F_GETFD), FD_CLOEXEC);
     check_space(&region);
     host_region_close(&region);
+}
+
+/* Of a program whose standard input is closed. */
+static void test_first_descriptor(void **state)
+{
+    (void)state;
+    struct host_region one, two;
+    void *memory;
+    const int input = dup(0);
+    bool created;
+    close(0);
+    errno = EINTR; /* of something before */
+    assert_int_equal(host_region_open(&one, path_of("at first"), HOST_CREATE, MODE, &created), 0);
+    assert_int_equal(one.fd, 0);
+    host_region_close(&one);
+    errno = EINVAL;
+    assert_int_equal(host_region_anonymous(&one, 0, false), 0);
+    assert_int_equal(one.fd, 0);
+    check_space(&one);
+    assert_int_equal(host_region_map(&one, 0, one.size, &memory), 0);
+    memset(memory, 3, one.size);
+    host_region_unmap(memory, one.size);
+    two = one;
+    two.fd = dup(one.fd);
+    assert_int_equal(host_region_lock(&one, 5, 0), 0);
+    assert_int_equal(host_region_reopen(&two), 0);
+    assert_true(host_region_is_locked(&two, 5));
+    assert_false(host_region_is_locked(&one, 5));
+    host_region_unlock(&one, 5);
+    assert_false(host_region_is_locked(&two, 5));
+    assert_int_equal(host_region_lock(&two, 5, 0), 0);
+    assert_int_equal(host_region_lock(&one, 5, 0), HOST_HELD);
+    assert_int_equal(ftruncate(one.fd, 6 * MIB), 0);
+    assert_int_equal(host_region_fill(&one), 0);
+    assert_int_equal(host_region_measure(&one), 0);
+    assert_int_equal(one.size, 6 * MIB);
+    assert_true(blocks_of(&one) >= 6 * MIB);
+    host_region_cut(&one, MIB);
+    assert_true(blocks_of(&one) == MIB);
+    host_region_close(&one);
+    assert_int_equal(fcntl(0, F_GETFD), -1);
+    const int back = dup2(input, 0);
+    assert_true(input < 0 || back == 0);
+    close(input);
+    host_region_close(&two);
+    struct host_region file = opened("first", HOST_CREATE);
+    const int at = file.fd;
+    assert_int_equal(host_region_reopen(&file), 0);
+    assert_int_not_equal(file.fd, at); /* the one before is closed */
+    assert_int_equal(fcntl(at, F_GETFD), -1);
+    host_region_close(&file);
 }
 
 static void test_alone(void **state)
@@ -1021,8 +1169,12 @@ int main(void)
         cmocka_unit_test(test_writable_by_others),
         cmocka_unit_test(test_owners),
         cmocka_unit_test(test_names_that_change),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_error_texts),
+        cmocka_unit_test(test_closed_by_others),
         cmocka_unit_test(test_space_of_a_file),
         cmocka_unit_test(test_space_without_a_name),
+        cmocka_unit_test(test_first_descriptor),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_room_of_the_file_system),
         cmocka_unit_test(test_full_disk),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -70,6 +71,43 @@ static void the_machine(void **unused)
     (void)unused;
     put("/proc/meminfo", "MemTotal:       4096 kB\nMemFree:        10 kB\nMemAvailable:   2048 kB\n");
     says(2 * MIB, "MemAvailable of /proc/meminfo");
+    put("/proc/meminfo", "MemAvailable: 18014398509481983 kB\n");
+    says(UINT64_C(18446744073709550592), "MemAvailable of /proc/meminfo");
+    put("/proc/meminfo", "MemAvailable: 18014398509481984 kB\n"); /* more than can be */
+    says(UINT64_MAX, "");
+}
+
+/* What is asked often keeps nothing open. */
+static void nothing_stays_open(void **unused)
+{
+    (void)unused;
+    put("/proc/meminfo", "MemAvailable: 1048576 kB\n");
+    put("/proc/self/cgroup", "4:memory:/a\n0::/a\n");
+    put("/sys/fs/cgroup/a/memory.max", "268435456\n");
+    const int before = dup(0);
+    close(before);
+    says(UINT64_C(256) * MIB, "/sys/fs/cgroup/a/memory.max"); /* and what is used is not said */
+    const int after = dup(0);
+    close(after);
+    assert_int_equal(before, after);
+}
+
+/* Of two that say the same the first is named, and of one with a long name its beginning. */
+static void the_source(void **unused)
+{
+    (void)unused;
+    char name[200], path[256];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    put("/proc/meminfo", "MemAvailable: 262144 kB\n");
+    snprintf(path, sizeof path, "0::/%s\n", name);
+    put("/proc/self/cgroup", path);
+    snprintf(path, sizeof path, "/sys/fs/cgroup/%s/memory.max", name);
+    put(path, "268435456\n");
+    says(UINT64_C(256) * MIB, "MemAvailable of /proc/meminfo");
+    put(path, "268435455\n");
+    path[sizeof((struct host_memory *)0)->source - 1] = '\0';
+    says(UINT64_C(256) * MIB - 1, path);
 }
 
 static void version_2(void **unused)
@@ -117,6 +155,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_said, make_root, remove_root),
         cmocka_unit_test_setup_teardown(the_machine, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(nothing_stays_open, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(the_source, make_root, remove_root),
         cmocka_unit_test_setup_teardown(version_2, make_root, remove_root),
         cmocka_unit_test_setup_teardown(in_a_container, make_root, remove_root),
         cmocka_unit_test_setup_teardown(version_1, make_root, remove_root),

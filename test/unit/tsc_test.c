@@ -34,6 +34,12 @@ enum { LACKING = 0 };
 enum { LACKING = 77 };
 #endif
 
+#if defined(__x86_64__)
+enum { ON_X86_64 = 1 };
+#else
+enum { ON_X86_64 = 0 };
+#endif
+
 static const uint64_t SEED = UINT64_C(0x7e57c10cc);
 static const uint64_t MS = 1000000, SECOND = 1000000000, YEAR = UINT64_C(31536000) * 1000000000;
 enum { PPM = 1000000, STEERED_PPM = 500 };
@@ -247,6 +253,24 @@ static void test_follows_the_pace(void **state)
     assert_true(answers(&clock));
 }
 
+/* A pair is off by up to half its width, here 150 ns; the pace is that of pairs far apart, where this hardly shows. */
+static void test_pairs_are_imprecise(void **state)
+{
+    (void)state;
+    static struct host_tsc clock;
+    uint64_t seed = SEED, worst_ns = 0;
+    begin_learned(&clock, 2596098);
+    for (uint64_t passed_ns = 0; passed_ns < 2 * SECOND; passed_ns += 20000) {
+        world.reading_ns = random_one_in(&seed, 2) ? 1 : 299;
+        const uint64_t off = read_off_ns(&clock);
+        if (off > worst_ns) worst_ns = off;
+        pass(20000);
+    }
+    print_message("imprecise pairs: %llu ns off at most\n", (unsigned long long)worst_ns);
+    assert_in_range(worst_ns, 0, 180);
+    assert_true(answers(&clock));
+}
+
 /* ---- one that does not ---- */
 
 /* Two checks later at most it is not asked any more, and each reading is the kernel's. */
@@ -379,6 +403,7 @@ static void test_child_of_a_check(void **state)
     begin_learned(&clock, 2596098);
     atomic_store(&clock.lock, 1);
     clock.base.tsc += 999999999;
+    clock.multiplier += clock.multiplier / 2;
     atomic_store(&clock.number, clock.numbers += 2);
     atomic_store(&clock.line.ns, 3);
     world.forks = 1;
@@ -557,6 +582,49 @@ static bool takes_notice(uint32_t verdict)
     return same && !host_tsc_answers();
 }
 
+/* So does each other reading of the clock. */
+static int readings_notice(void)
+{
+    alarm(60);
+    while (!host_tsc_answers()) (void)host_tsc_now_ns();
+    for (int i = 0; i < 3; i++) (void)host_tsc_now_ns();
+    stop_counter();
+    for (const uint64_t end_ns = host_now_ns() + 2 * MS; host_now_ns() < end_ns;) (void)host_tsc_now_ns();
+    return host_tsc_answers() ? 1 : 0;
+}
+
+static void test_readings_notice_a_stop(void **state)
+{
+    (void)state;
+    if (!host_tsc_answers()) return;
+    int status = 1;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) _exit(readings_notice());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static bool says(const char *path, const char *word)
+{
+    char line[4096];
+    bool found = false;
+    FILE *const file = fopen(path, "re");
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) found = strstr(line, word) != NULL;
+    if (file != NULL) fclose(file);
+    return found;
+}
+
+/* The counter is used where the processor and the kernel say that it may be. */
+static void test_where_it_is_used(void **state)
+{
+    (void)state;
+    const bool may = ON_X86_64 && says("/proc/cpuinfo", "nonstop_tsc") &&
+                     says("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    while (!host_tsc_answers() && atomic_load(&host_tsc_process.again_ns) != UINT64_MAX) (void)host_tsc_now_ns();
+    assert_int_equal(host_tsc_answers(), may);
+}
+
 static void test_takes_notice_a_stop(void **state)
 {
     (void)state;
@@ -583,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_lines_join),
         cmocka_unit_test(test_a_thread_does_not_go_back),
         cmocka_unit_test(test_follows_the_pace),
+        cmocka_unit_test(test_pairs_are_imprecise),
         cmocka_unit_test(test_another_pace),
         cmocka_unit_test(test_creeping_pace),
         cmocka_unit_test(test_jumps),
@@ -593,9 +662,11 @@ int main(void)
         cmocka_unit_test(test_child_of_a_check),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_no_line_is_torn),
+        cmocka_unit_test(test_where_it_is_used),
         cmocka_unit_test(test_this_machine),
         cmocka_unit_test(test_child_of_this_machine),
         cmocka_unit_test(test_takes_notice_a_stop),
+        cmocka_unit_test(test_readings_notice_a_stop),
     };
     return LACKING != 0 ? LACKING : cmocka_run_group_tests(tests, NULL, NULL);
 }
