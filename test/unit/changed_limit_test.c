@@ -34,6 +34,7 @@ static void change_to(struct named *named, const char *text)
     weir_error error = {0};
     named->plan = plan_of(text);
     named->table = tables_for(named->tables, &named->plan, &error);
+    if (named->table == NULL) fail_msg("%s", error.message);
     const unsigned part = tables_part(named->tables, named->table, weir_key_text("api"), 0, 1, &error);
     if (part == 0) fail_msg("%s", error.message);
     plan_inside(&named->plan)->part = part;
