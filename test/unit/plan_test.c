@@ -304,7 +304,7 @@ static void time_until_full(void **unused)
         {"10/s burst=2; 5/min", 10000000000, 1, 0, 100000000},
         {"9 concurrent lease=30s; 10/s burst=2", 1000000000, 1, 0, 100000000}, /* its end is an id */
     };
-    uint64_t state[8] = {0};
+    uint64_t state[64] = {0};
     for (size_t i = 0; i < LENGTH(rows); i++) {
         if (i > 0 && strcmp(rows[i].text, rows[i - 1].text) != 0) memset(state, 0, sizeof state);
         const weir_plan plan = plan_for(rows[i].text, WEIR_ADMIT);
