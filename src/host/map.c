@@ -455,9 +455,8 @@ static int map_file(const struct host_region *region, uint64_t offset, uint64_t 
         mmap(NULL, (size_t)(size + before), PROT_READ | PROT_WRITE, MAP_SHARED, alone, (off_t)(offset - before));
     const int number = errno;
     if (alone != region->fd) close(alone);
-    if (mapped == MAP_FAILED) return number;
-    *memory = mapped + before;
-    return 0;
+    if (mapped != MAP_FAILED) *memory = mapped + before;
+    return mapped == MAP_FAILED ? number : 0;
 }
 
 /* Memory of this process alone, beyond what the processor's caches hold the page tables of, has huge pages: a random

@@ -51,7 +51,7 @@ static void keep_least(struct host_memory *memory, uint64_t available, const cha
 {
     if (available >= memory->available) return;
     memory->available = available;
-    snprintf(memory->source, sizeof memory->source, "%s", source);
+    snprintf(memory->source, sizeof memory->source, "%.*s", (int)sizeof memory->source - 1, source);
 }
 
 static void ask_machine(struct host_memory *memory, const char *root)
