@@ -457,6 +457,7 @@ static void test_space_without_a_name(void **state)
 static void test_first_descriptor(void **state)
 {
     (void)state;
+    if (!ON_LINUX) skip_because("unit/map: locks of openings", "locks belong to the process", SKIP_CURE_LINUX);
     struct host_region one, two;
     void *memory;
     const int input = dup(0);
