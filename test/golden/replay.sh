@@ -2,22 +2,12 @@
 # SPDX-License-Identifier: MIT
 # replay.sh WEIR: what limits would have done to small logs whose figures can be counted by hand.
 . "$(dirname "$0")/lib/check.sh" "$@"
+. "$lib/combined.sh"
 needs jq python3
 export COLUMNS=80
 
-combined() # ADDRESS SECOND [BYTES]: a line at 10:00 and so many seconds
-{
-    printf '%s - - [21/Nov/2025:10:%02d:%02d +0000] "GET / HTTP/1.1" 200 %s "-" "test"\n' "$1" $(($2 / 60)) \
-        $(($2 % 60)) "${3-5}"
-}
-
 # ---- the report ----
-# 30 from one client in a second, 10 more a minute later; another sends one.
-{
-    for _ in {1..30}; do combined 192.0.2.1 0; done
-    combined 192.0.2.2 30
-    for _ in {1..10}; do combined 192.0.2.1 60; done
-} >log
+two_clients >log
 cat >expected <<'END'
 41 requests of 2 clients, 1 min;
   timestamps are request ENDS to the second: true refusals may be higher;

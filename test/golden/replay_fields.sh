@@ -2,14 +2,9 @@
 # SPDX-License-Identifier: MIT
 # replay_fields.sh WEIR: the fields of a log that are time, duration, key and cost.
 . "$(dirname "$0")/lib/check.sh" "$@"
+. "$lib/combined.sh"
 needs jq
 export COLUMNS=80
-
-combined() # ADDRESS SECOND [BYTES]: a line at 10:00 and so many seconds
-{
-    printf '%s - - [21/Nov/2025:10:%02d:%02d +0000] "GET / HTTP/1.1" 200 %s "-" "test"\n' "$1" $(($2 / 60)) \
-        $(($2 % 60)) "${3-5}"
-}
 
 # ---- timestamps ----
 cat >durations.log <<'END'

@@ -2,21 +2,11 @@
 # SPDX-License-Identifier: MIT
 # replay_logs.sh WEIR: formats of logs, packed ones, lines that are none, and logs that grow.
 . "$(dirname "$0")/lib/check.sh" "$@"
+. "$lib/combined.sh"
 needs jq python3 gzip
 export COLUMNS=80
 
-combined() # ADDRESS SECOND [BYTES]: a line at 10:00 and so many seconds
-{
-    printf '%s - - [21/Nov/2025:10:%02d:%02d +0000] "GET / HTTP/1.1" 200 %s "-" "test"\n' "$1" $(($2 / 60)) \
-        $(($2 % 60)) "${3-5}"
-}
-
-# 30 from one client in a second, 10 more a minute later; another sends one.
-{
-    for _ in {1..30}; do combined 192.0.2.1 0; done
-    combined 192.0.2.2 30
-    for _ in {1..10}; do combined 192.0.2.1 60; done
-} >log
+two_clients >log
 
 # ---- formats, and what cannot be read ----
 { echo time,client,status; printf '2025-11-21T10:00:0%d.5Z,192.0.2.1,200\n' 1 2 3; } >csv.log
