@@ -53,6 +53,7 @@ static bool read_certificate(SSL_CTX *context, const struct tls_files *files, ch
     if (SSL_CTX_use_certificate_chain_file(context, files->certificate) != 1)
         return bad_file(problem, files->certificate_name, files->certificate);
     const bool read = SSL_CTX_use_PrivateKey_file(context, files->key, SSL_FILETYPE_PEM) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(context, NULL); /* the context outlives it */
     if (locked) {
         snprintf(problem, TLS_PROBLEM_MAX, "key %.160s: it has a passphrase; expected one without", files->key);
         return false;

@@ -549,11 +549,13 @@ static void test_event_that_has_happened(void **state)
     host_event_signal(&event);
     assert_int_equal(host_event_seen(&event), 1);
     host_event_wait(&event, 0, HOST_NO_DEADLINE); /* does not wait for a second */
-    const uint64_t deadline_ns = host_now_ns() + 20 * MS;
     const long slept = times_slept();
-    wait_for_change(&event, 1, deadline_ns);
+    for (int i = 0; i < 20; i++) { /* on a busy machine one may be over before it begins, not all */
+        const uint64_t deadline_ns = host_now_ns() + (i == 0 ? 20 * MS : MS);
+        wait_for_change(&event, 1, deadline_ns);
+        assert_true(host_now_ns() >= deadline_ns);
+    }
     assert_true(times_slept() > slept);
-    assert_true(host_now_ns() >= deadline_ns);
     host_event_wait(&event, 1, 0);
 }
 
@@ -595,6 +597,7 @@ static void test_event_of_processes(void **state)
     assert_ptr_not_equal(shared, MAP_FAILED);
     host_shared_signal(shared);
     assert_int_equal(host_event_seen(shared), 0);
+    bool has_slept = false;
     for (int round = 0; round < 20; round++) {
         int status = -1;
         const uint32_t seen = host_shared_seen(shared);
@@ -604,7 +607,7 @@ static void test_event_of_processes(void **state)
         const long slept = times_slept();
         while (host_event_seen(shared) == seen && host_now_ns() < deadline_ns)
             host_shared_wait(shared, seen, deadline_ns);
-        assert_true(round != 0 || times_slept() > slept);
+        has_slept = has_slept || times_slept() > slept;
         assert_int_equal(host_event_seen(shared), seen);
         const pid_t child = fork();
         assert_true(child >= 0);
@@ -618,6 +621,7 @@ static void test_event_of_processes(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
     }
+    assert_true(has_slept);
     munmap(shared, sizeof *shared);
 }
 
