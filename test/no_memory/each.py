@@ -31,7 +31,7 @@ OUTPUT_END = 6000
 
 # ASan is not the first library here, is to show where it was before cmocka does, and is confused by its own stacks for
 # signals where a child of fork ends; the dynamic linker's memory it would know itself without this library.
-ASAN = "verify_asan_link_order=0:handle_segv=2:handle_sigbus=2:use_sigaltstack=0"
+ASAN = "verify_asan_link_order=0:handle_segv=2:use_sigaltstack=0"
 LEAKED_BY_OTHERS = "leak:dl_open_worker_begin\n"
 
 

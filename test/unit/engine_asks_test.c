@@ -287,6 +287,11 @@ static void test_heartbeats(void **state)
     assert_string_equal(server.beat[BEAT_LEAVE], "");
     assert_int_equal(nodes_known(engine->pool, AT_MS(14000).ns), 3);
     assert_int_equal(nodes_asking(engine->pool, AT_MS(14000).ns), 0);
+    for (int i = 0; i < 4; i++) { /* not heard for long: it begins again, and is still counted by the others */
+        weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("k")};
+        ask_at(&ask, 30000);
+    }
+    assert_int_equal(nodes_known(engine->pool, AT_MS(30000).ns), 0);
     end();
     assert_memory_equal(server.beat[BEAT_LEAVE], "ZREM {weir:}:nodes ", 19);
     assert_string_equal(server.beat[BEAT_LEAVE] + 19, server.beat[BEAT_ADD] + 30); /* by the same name */

@@ -736,10 +736,14 @@ static void test_lost_file(void **state)
         const ssize_t got = read(ends[0], told, sizeof told - 1);
         close(ends[0]);
         assert_int_equal(waitpid(child, &status, 0), child);
-        assert_string_equal(told, by_access ? expected : "");
-        assert_int_equal(got, strlen(told));
-        if (by_access) assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-        else assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+        assert_true(got >= 0);
+        if (by_access) {
+            assert_string_equal(told, expected);
+            assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+        } else { /* qemu says something of its own */
+            assert_null(strstr(told, "weir"));
+            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+        }
     }
 }
 

@@ -158,9 +158,8 @@ void nodes_leave(struct weir_engine *engine)
     if (engine->links == 0 || atomic_fetch_sub(&pool->asking_handles, 1) != 1) return;
     const unsigned server = pool_owner(pool, slots_of(key, key_of(pool, key)));
     struct link *const link = server != NOWHERE ? engine->link[server] : NULL;
-    const bool entered = read_word(&pool->entered_ns) != 0 || atomic_load(&pool->is_entering);
     write_word(&pool->entered_ns, 0);
-    if (!entered || link == NULL || link->state != LINK_READY || engine->forks != host_forks()) return;
+    if (link == NULL || link->state != LINK_READY || engine->forks != host_forks()) return;
     engine_send_text(engine, link, 3, (const char *const[]){"ZREM", key, pool->id}, NULL, NULL);
     link_flush(link);
 }
