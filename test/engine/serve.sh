@@ -289,6 +289,7 @@ stop_serve two
 
 # ---- who is there is heard, though nobody asks: each one's share is a half then ----
 sed "s|, nodes: 1,|,|" weir.yaml >heard.yaml
+to main DEL '{weir:}:nodes' >/dev/null # who had no connection when it stopped would be counted for a minute
 start_serve three heard.yaml --threads 2
 start_serve four heard.yaml --threads 2
 says serve.three "; state in $(url_of main), what is not kept there in memory only"
