@@ -91,7 +91,7 @@ weir_programs(unit test TIER check USES cmocka NAMES wait
         syscall)
 weir_programs(unit test TIER check USES cmocka serve NAMES listen WRAPS bind socket)
 weir_programs(unit test TIER check USES cmocka serve NAMES stats
-    WRAPS host_unix_ns policy_free tables_read_stats tables_read_top)
+    WRAPS host_unix_ns policy_free tables_live tables_read_counters tables_read_top)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES decide
     WRAPS weir_engine_begin weir_engine_close weir_engine_finish weir_engine_join weir_engine_limit_close
         weir_engine_limit_open weir_engine_open weir_engine_read_stats weir_engine_secret weir_engine_tick

@@ -46,6 +46,9 @@ if [ "$stale" != 0 ]; then fail "$stale ids were stale before their lease was ov
 wait_for 'all slots are back' is_free $slots
 
 # ---- the same, one step at a time: the bound with a state, reached; and without: once more N for each restart ----
+kill_now
+sed -i "s/lease=${lease}s/lease=1h/" held.yaml # so that none ends meanwhile
+start_other held.yaml --state state
 ask WEIR.TAKE held backend COST $slots >out
 id=$(tail -n 1 out)
 kill_now

@@ -128,7 +128,7 @@ static uint64_t live_in_parts(weir_table *table, uint64_t now_ns)
     return live;
 }
 
-static uint64_t live(weir_table *table)
+uint64_t keyed_live(weir_table *table)
 {
     const uint64_t now_ns = host_now_ns() + table->offset_ns;
     uint64_t live = live_in_parts(table, now_ns);
@@ -152,11 +152,10 @@ uint64_t keyed_found_full(const weir_table *table)
     return full;
 }
 
-void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size)
+weir_table_stats keyed_read_counters(const weir_table *table)
 {
     weir_table_stats sum = {
-        .keys_live = live(table), .keys_max = atom_load(&table->keys_max), .bytes = atom_load(&table->bytes)};
-    sum.stuck = atom_load(&table->stuck);
+        .keys_max = atom_load(&table->keys_max), .bytes = atom_load(&table->bytes), .stuck = atom_load(&table->stuck)};
     for (uint64_t i = 0; i < atom_load_acquire(&table->parts); i++) sum.bytes += table->part[i]->bytes;
     for (int i = 0; i <= HOST_SLOTS; i++) {
         const struct keyed_tally *tally = &table->tally[i];
@@ -167,6 +166,13 @@ void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t si
         sum.displaced += atom_load(&tally->displaced);
         sum.moved += atom_load(&tally->moved);
     }
+    return sum;
+}
+
+void weir_table_read_stats(weir_table *table, weir_table_stats *stats, size_t size)
+{
+    weir_table_stats sum = keyed_read_counters(table);
+    sum.keys_live = keyed_live(table);
     api_write_sized(stats, size, &sum, sizeof sum);
 }
 

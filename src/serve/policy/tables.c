@@ -85,11 +85,10 @@ static unsigned make_part(struct tables *tables, weir_table *table, weir_key nam
 /* [under the mutex, or alone] What an earlier run left is counted whatever it is. */
 static int open_parts(struct tables *tables, weir_table *table, const char *path, weir_error *error)
 {
-    weir_table_stats stats;
     const int failed = keyed_parts_open(table, path, atom_load(&table->keys_max) / COMMON_PART, error);
     if (failed != 0) return failed;
-    weir_table_read_stats(table, &stats, sizeof stats);
-    atom_store(&tables->used, least(atom_load(&tables->used) + stats.bytes, tables->options.memory));
+    const uint64_t used = atom_load(&tables->used) + keyed_read_counters(table).bytes;
+    atom_store(&tables->used, least(used, tables->options.memory));
     return 0;
 }
 
@@ -370,14 +369,21 @@ uint64_t tables_keys_max(const struct tables *tables)
     return tables != NULL ? tables->options.keys_max : KEYS_DEFAULT;
 }
 
-void tables_read_stats(struct tables *tables, weir_table_stats *stats)
+uint64_t tables_live(struct tables *tables)
 {
-    weir_table_read_stats(tables->slots, stats, sizeof *stats);
+    uint64_t live = keyed_live(tables->slots);
     for (unsigned size = 0; size < TABLES_WIDE_SIZES; size++) {
-        weir_table_stats more;
+        if (wide_at(tables, size) != NULL) live += keyed_live(wide_at(tables, size));
+    }
+    return live;
+}
+
+void tables_read_counters(const struct tables *tables, weir_table_stats *stats)
+{
+    *stats = keyed_read_counters(tables->slots);
+    for (unsigned size = 0; size < TABLES_WIDE_SIZES; size++) {
         if (wide_at(tables, size) == NULL) continue;
-        weir_table_read_stats(wide_at(tables, size), &more, sizeof more);
-        stats->keys_live += more.keys_live;
+        const weir_table_stats more = keyed_read_counters(wide_at(tables, size));
         stats->keys_max += more.keys_max;
         stats->bytes += more.bytes;
         stats->granted += more.granted;

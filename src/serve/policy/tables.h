@@ -66,8 +66,11 @@ struct tables_memory tables_read_memory(const struct tables *tables); /* NULL is
 /* Keys that the table of 16-byte slots is made for; of NULL the usual number. */
 uint64_t tables_keys_max(const struct tables *tables);
 
-/* All together, into stats; of keys_max and bytes the sums of the tables that there are. */
-void tables_read_stats(struct tables *tables, weir_table_stats *stats);
+/* How many keys are live in all together: each slot is looked at. */
+uint64_t tables_live(struct tables *tables);
+
+/* All other counters of all together, at once; of keys_max and bytes the sums of the tables that there are. */
+void tables_read_counters(const struct tables *tables, weir_table_stats *stats);
 
 /* The most refused keys of all, the most refused first.  A key that several tables refused is told once, with what they
    refused together. */

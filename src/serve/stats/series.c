@@ -8,15 +8,15 @@
    of those that have one.  A number that loses its place leaves its past to the others, so that sums stay what they
    were.
 
-   Memory of one size; no worker waits but one that reads this at the same time; the tables are read for at most 1/100
-   of a processor. */
+   Memory of one size; no worker waits but one that reads this at the same time; keys are counted for at most 1/100 of
+   a processor. */
 #include "serve/stats/series.h"
 
 #include <stdlib.h>
 
 #include "host/clock.h"
 
-enum { FADES_IN_S = 64, HEAT_OF_CALL = 1 << 10, TABLE_REST = 100, MS_NS = 1000000 };
+enum { FADES_IN_S = 64, HEAT_OF_CALL = 1 << 10, KEYS_REST = 100, MS_NS = 1000000 };
 
 /* ---- opening ---- */
 
@@ -68,28 +68,24 @@ void series_release(struct series *series)
 
 /* ---- how full the tables are ---- */
 
-/* To count live keys all slots are looked at, which takes the longer the larger a table is. */
-static void look_at_table(struct service *service, struct series *series)
+/* That takes the longer the larger a table is. */
+static void count_keys(struct service *service, struct series *series)
 {
-    weir_table_stats stats;
     const uint64_t from_ns = host_now_ns();
-    if (from_ns < series->table_next_ns) return;
-    tables_read_stats(service->tables, &stats);
-    series->table_next_ns = from_ns + (host_now_ns() - from_ns) * TABLE_REST;
+    if (from_ns < series->keys_next_ns) return;
+    const uint64_t keys = tables_live(service->tables);
+    series->keys_next_ns = from_ns + (host_now_ns() - from_ns) * KEYS_REST;
     host_lock(&series->mutex);
-    series->table = stats;
+    series->keys = keys;
     host_unlock(&series->mutex);
 }
 
 void series_table(struct service *service, weir_table_stats *stats)
 {
+    tables_read_counters(service->tables, stats);
     struct series *series = series_hold(service);
-    if (series == NULL) {
-        tables_read_stats(service->tables, stats);
-        return;
-    }
-    *stats = series->table;
-    series_release(series);
+    stats->keys_live = series != NULL ? series->keys : tables_live(service->tables);
+    if (series != NULL) series_release(series);
 }
 
 /* ---- which numbers have a place ---- */
@@ -214,7 +210,7 @@ static void take_sample(struct series *series, const struct sums_crew *crew)
     struct series_sample *sample = &series->sample[series->count++ % SERIES_SAMPLES];
     *sample = (struct series_sample){.number = series->count,
                                      .unix_ms = host_unix_ns() / MS_NS,
-                                     .keys = series->table.keys_live,
+                                     .keys = series->keys,
                                      .connections = sums_connections(crew)};
     time_calls(series, crew, sample);
     for (unsigned number = 0; number < crew->numbers; number++) {
@@ -227,7 +223,7 @@ void series_sample(struct service *service)
     struct series *series = series_of(service);
     struct sums_crew crew;
     if (series == NULL) return;
-    look_at_table(service, series);
+    count_keys(service, series);
     show(service, series);
     sums_crew(&crew, service);
     host_lock(&series->mutex);

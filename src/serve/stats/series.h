@@ -35,8 +35,8 @@ struct series {
     unsigned number[SERIES_LIMITS]; /* of the limit in this place, or SERIES_NOBODY */
     struct series_sample sample[SERIES_SAMPLES];
 
-    weir_table_stats table; /* as it was when it was last asked */
-    uint64_t table_next_ns;
+    uint64_t keys; /* as many as there were when they were counted last */
+    uint64_t keys_next_ns;
 
     /* Until the last sample. */
     struct sums_limit before[STATS_LIMITS];
@@ -53,7 +53,7 @@ void series_sample(struct service *service);
 struct series *series_hold(struct service *service);
 void series_release(struct series *series);
 
-/* How full the tables are: as of the last sample, or asked now where there is none. */
+/* The tables' counters as they are; keys_live as of the last sample, or counted now where there is none. */
 void series_table(struct service *service, weir_table_stats *stats);
 
 /* NULL is fine. */
