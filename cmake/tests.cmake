@@ -35,7 +35,7 @@ function(weir_test label name tier)
     add_test(NAME ${label}/${name} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
     set_tests_properties(${label}/${name} PROPERTIES LABELS "${label};${tier}" TIMEOUT 1800 SKIP_RETURN_CODE 77)
     if(tier STREQUAL prove)
-        set_tests_properties(${label}/${name} PROPERTIES COST 10000) # first: they are long, and none is to be left alone
+        set_tests_properties(${label}/${name} PROPERTIES COST 10000) # long ones first: none is left alone
     endif()
 endfunction()
 

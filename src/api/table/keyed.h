@@ -382,8 +382,8 @@ void keyed_count_refusal(weir_table *table, weir_key key, const weir_decision *d
 /* Counts granted calls and permits, without events. */
 void keyed_count_granted(weir_table *table, uint64_t calls, uint64_t permits);
 
-/* What weir_table_read_stats tells, in two parts: how many keys are live, for which each slot is looked at, and all that
-   is read at once. */
+/* What weir_table_read_stats tells, in two parts: how many keys are live, for which each slot is looked at, and what is
+   read at once. */
 uint64_t keyed_live(weir_table *table);
 weir_table_stats keyed_read_counters(const weir_table *table);
 
