@@ -38,6 +38,9 @@ weir_programs(unit test TIER check USES cmocka NAMES accesslog address address_t
     micro_tenants module_clock module_stamps newcomer num places plain plan profile quota_text recent region resp slept
     sliding_log sliding_window spelling stamp stamps stock stuck tenants text throttle timeline top tsc turns warmup
     wide wide_edges wide_plans wide_state word write)
+set(store_parts call clock held propagation stamps)
+list(TRANSFORM store_parts PREPEND "${PROJECT_SOURCE_DIR}/src/redis/module/")
+weir_programs(unit test TIER check USES cmocka NAMES module_store PARTS ${store_parts})
 weir_programs(unit test TIER check USES cmocka peers NAMES peers)
 weir_programs(unit test TIER check USES cmocka serve NAMES batch changed_limit config deadlines held http http_auth
     http_gate http_headers http_routes notes policy quota receipt resp_commands tables tenant_calls worker)

@@ -113,6 +113,25 @@ asks "deny 0 0 0 30000000000 30000000000 (nil) 0 (nil)" WEIR.TAKE "$two" k
 asks 1 WEIR.RENEW "$two" k "$id"
 asks 'allow 0 1 0 0 30000000000 (nil) 0 (nil)' WEIR.TAKE '6 concurrent lease=30s' k COST 1 PEEK
 
+# ---- slots that are over go as others come, no more at once, and never are there more members than slots ----
+for take in 'WEIR.TAKE LIMIT k COST 6' 'FCALL weir_take 1 k LIMIT 6'; do
+    to one DEL k >/dev/null
+    read -ra words <<<"$take"
+    for second in 0 40; do
+        both_at $((second * 1000000))
+        answer "${words[@]/LIMIT/10 concurrent lease=30s}"
+        says out 'allow 0 4 '
+    done
+    what="members after $take"
+    if [ "$(members k)" != 10 ]; then fail "there are $(members k)"; fi
+done
+
+# ---- as many ids of one us that it cannot be luck that they differ ----
+to one DEL k >/dev/null
+what='300 ids of one us'
+to one -r 300 WEIR.TAKE '300 concurrent lease=30s' k >/dev/null
+if [ "$(members k)" != 300 ]; then fail "$(members k) are held"; fi
+
 # ---- the clock is set back: what is held is held as long as it was, and what is over stays over ----
 to one DEL k j >/dev/null
 both_at 100000000

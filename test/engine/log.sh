@@ -74,6 +74,11 @@ says of-module deny
 answers_alike old:short 64 0 take COST 1
 says of-module 99935
 for how in module functions; do
+    fill_log old:kept 64 0
+    for left in 99935 99934; do
+        asked $how take old:kept
+        if [ "$(sed -n 3p out)" != $left ]; then fail "expected $left: a take is written with the log"; fi
+    done
     what="$how: an old log, half of it out of sight"
     in_engine one EVAL "$fill" 1 old:half 1000 86399999500 0 >out
     sleep 0.01 # more than its 1000 us

@@ -66,6 +66,7 @@ refuses 'WEIRKEYS a sliding-log in a list has a key of its own' WEIR.TAKE "$mixe
 used() { to one INFO memory | tr -d '\r' | sed -n 's/^used_memory://p'; }
 slots='2 concurrent lease=30s'
 to one SET others 'of somebody else' >/dev/null
+to one SET damaged "$(printf 'weir\002')" >/dev/null
 while IFS='|' read -ra call; do
     to one -r 300 "${call[@]}" >/dev/null
     before=$(used)
@@ -81,6 +82,8 @@ WEIR.TAKE|$slots|used
 WEIR.TAKE|10/s|others
 WEIR.TAKE|$log|others
 WEIR.TAKE|$slots|others
+WEIR.TAKE|10/s|damaged
+WEIR.TAKE|$slots|damaged
 WEIR.CHARGE|$both|used|1
 WEIR.SETTLE|10/s|used|17:1|1
 WEIR.FORGET|1000000/s|used
@@ -169,6 +172,8 @@ refuses 'WEIRARG expected a cost, a whole number up to 2^52, not "x"; for exampl
 refuses 'not "nothing"' WEIR.TAKE 10/s no COST
 refuses 'WEIRARG this limit takes one cost, not 2' WEIR.TAKE 10/s no COST 1 2
 refuses 'WEIRARG these are 2 limits: expected one cost for all, or 2, not 3' WEIR.TAKE "$both" no COST 1 2 3
+eight='1/s; 2/s; 3/s; 4/s; 5/s; 6/s; 7/s; 8/s'
+refuses 'WEIRARG expected nothing more, not "9"' WEIR.CHARGE "$eight" no 1 2 3 4 5 6 7 8 9
 refuses 'WEIRARG expected COST n ... once, PEEK, or WAIT us, not "SLOWLY"' WEIR.TAKE 10/s no SLOWLY
 refuses 'not "COST"' WEIR.TAKE 10/s no COST 1 COST 1
 refuses 'WEIRARG WAIT is for one limit' WEIR.TAKE "$both" no WAIT 5
@@ -188,7 +193,6 @@ to one SET short "$(printf 'weir\001')" >/dev/null
 to one SET number 12345 >/dev/null
 to one RPUSH list 1 >/dev/null
 to one ZADD set 5 five >/dev/null
-to one SET damaged "$(printf 'weir\002')" >/dev/null
 refuses 'WEIRVALUE a state of weir, but damaged; to start afresh: DEL damaged' WEIR.TAKE 10/s damaged
 to one SET newer "$(printf 'weir\003')" >/dev/null
 refuses 'WEIRVALUE a state of a newer weir: format 3, and weir ' WEIR.TAKE 10/s newer
@@ -232,6 +236,7 @@ asks 'k1 k2' COMMAND GETKEYS WEIR.SETTLE 'a;b' k1 AND k2 17:1:1 1
 asks 'k' COMMAND GETKEYS WEIR.LEASE 10/s k 5 5
 asks 'k' COMMAND GETKEYS CL.THROTTLE k 15 30 60
 asks 'k RW access update k2 RW access update' COMMAND GETKEYSANDFLAGS WEIR.TAKE 'a;b' k AND k2
+asks 'k RW access update' COMMAND GETKEYSANDFLAGS WEIR.LEASE 10/s k 5 5
 asks '-3 write denyoom module fast movablekeys' eval 'local i = redis.call("COMMAND", "INFO", "WEIR.TAKE")[1]
     local flags = {}
     for n, flag in ipairs(i[3]) do flags[n] = flag.ok end

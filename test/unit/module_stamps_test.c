@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
-   A log that an older weir kept is read, and each reply of the engine is given back: what is not
-   stays in the engine's memory for ever.
+   A log that an older weir kept is read, what is none is not, and each reply of the engine is given back: one that
+   is not stays in the engine's memory for ever.
 
    The same in every run. */
 #include <setjmp.h>
@@ -15,10 +15,11 @@
 
 #include "redis/module/stamps.c" /* no library has it */
 
-enum { MEMBERS = 5 };
+enum { MEMBERS = 5, ORDER = 7 /* ":000002" */ };
 
 static unsigned replies, given_back; /* of those that are no part of another */
 static bool foreign;
+static int digits; /* of a stamp, at least */
 static char member[64];
 static struct RedisModuleCallReply *const SOME = (struct RedisModuleCallReply *)member;
 
@@ -31,7 +32,8 @@ static struct RedisModuleCallReply *ask(struct RedisModuleCtx *context, const ch
     va_arg(list, struct RedisModuleString *);
     const long long index = va_arg(list, long long);
     va_end(list);
-    snprintf(member, sizeof member, foreign ? "someone else's" : "%lld:000002", 1763836800123456 + index);
+    if (foreign) snprintf(member, sizeof member, "someone else's");
+    else snprintf(member, sizeof member, "%0*lld:000002", digits, 1763836800123456 + index);
     replies++;
     return SOME;
 }
@@ -67,16 +69,17 @@ static const char *text_of(struct RedisModuleCallReply *reply, size_t *size)
     return member;
 }
 
+static const struct engine engine = {.call = ask,
+                                     .free_call_reply = give_back,
+                                     .call_reply_type = type_of,
+                                     .call_reply_length = length_of,
+                                     .call_reply_array_element = element_of,
+                                     .call_reply_string_ptr = text_of};
+static const struct call call = {.engine = &engine};
+
 static void every_reply_is_given_back(void **state)
 {
     (void)state;
-    static const struct engine engine = {.call = ask,
-                                         .free_call_reply = give_back,
-                                         .call_reply_type = type_of,
-                                         .call_reply_length = length_of,
-                                         .call_reply_array_element = element_of,
-                                         .call_reply_string_ptr = text_of};
-    const struct call call = {.engine = &engine};
     unsigned char bytes[STAMPS_BYTES];
     assert_int_not_equal(stamps_read(&call, NULL, MEMBERS, STAMPS_READ, bytes), 0);
     assert_int_equal(replies, MEMBERS);
@@ -85,10 +88,23 @@ static void every_reply_is_given_back(void **state)
     assert_int_equal(stamps_read(&call, NULL, MEMBERS, STAMPS_READ, bytes), 0);
     assert_int_equal(replies, MEMBERS + 1);
     assert_int_equal(given_back, replies);
+    foreign = false;
+}
+
+/* However small its number is: no weir has written one that long. */
+static void a_long_member_is_not_ours(void **state)
+{
+    (void)state;
+    unsigned char bytes[STAMPS_BYTES];
+    digits = MEMBER_MAX - ORDER;
+    assert_int_equal(stamps_read(&call, NULL, MEMBERS, STAMPS_READ, bytes), 0);
+    assert_int_equal(strlen(member), MEMBER_MAX);
+    digits = 0;
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_reply_is_given_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_reply_is_given_back),
+                                       cmocka_unit_test(a_long_member_is_not_ours)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
