@@ -63,6 +63,8 @@ refuses 'unexpected argument "b"' a b
 refuses 'expected a file to --check' --check
 refuses 'no-such-file' no-such-file
 refuses 'no-such-file' no-such-file --check
+mkdir folder
+refuses 'folder: Is a directory' folder --check
 
 # ---- --check says what the start would say ----
 while IFS='|' read -r words file; do

@@ -601,6 +601,8 @@ static void test_blank(void **state)
     check_blanks(&region);
     fail_next(LSEEK, INT_MAX, EINVAL); /* a file system without holes */
     check_blanks(&region);
+    fail_after(PREAD, 1, EIO);
+    check_blank(&region, 0, false); /* what follows is not looked at */
     fail_next(PREAD, 1, EIO);
     assert_int_equal(host_region_blank(&region, 0, &blank), EIO);
     host_region_close(&region);

@@ -489,13 +489,13 @@ static void names_come_and_go(void **state)
         contains(rig_send(rig, commands), "$5\r\nallow");
         if (i % 100 == 0) series_sample(&rig->service);
     }
-    rig_send(rig, "WEIR.LIMIT SET last 1/h\r\nWEIR.TAKE last a\r\nWEIR.TAKE last a\r\n");
+    rig_send(rig, "WEIR.LIMIT SET z 1/h\r\nWEIR.TAKE z a\r\nWEIR.TAKE z a\r\n");
     assert_in_range(rig->service.name_count, 1, 2);
     struct bytes out = {.memory = metrics, .capacity = sizeof metrics - 1};
     stats_write_metrics(&rig->service, &out);
     metrics[out.size] = '\0';
-    contains(metrics, "\nweir_decisions_total{limit=\"last\",verdict=\"allow\"} 1\n");
-    contains(metrics, "\nweir_decisions_total{limit=\"last\",verdict=\"deny\"} 1\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"z\",verdict=\"allow\"} 1\n");
+    contains(metrics, "\nweir_decisions_total{limit=\"z\",verdict=\"deny\"} 1\n");
     contains(metrics, "\nweir_decisions_total{limit=\"(removed)\",verdict=\"allow\"} 3000\n");
     contains(metrics, "\nweir_decisions_total{limit=\"(text)\",verdict=\"allow\"} 0\n");
     contains(rig_send(rig, "INFO\r\n"), "\r\ndecisions_allowed:3001\r\ndecisions_denied:1\r\n");
@@ -522,6 +522,8 @@ static void names_in_use(void **state)
     service_publish(&rig->service, policy_with(NULL, rig->tables, slice_of("d"), "1/h", NULL));
     rig_send(rig, "PING\r\n");
     assert_int_equal(service_number(&rig->service, "e"), 1);
+    assert_int_equal(service_number(&rig->service, "f"), 2);
+    assert_int_equal(service_number(&rig->service, "g"), 3);
     rig_close(rig);
 }
 
@@ -586,6 +588,21 @@ static void told(void **state)
     rig_close(rig);
 }
 
+/* Together they are longer than what is sent at once: each is whole. */
+static void many_docs(void **state)
+{
+    (void)state;
+    enum { ASKED = 1000 };
+    static const char one[] = "COMMAND DOCS weir.take\r\n";
+    static char all[ASKED * (sizeof one - 1) + 1];
+    struct rig *rig = rig_open();
+    const size_t size = strlen(rig_send(rig, one));
+    for (size_t i = 0; i < ASKED; i++) memcpy(all + i * (sizeof one - 1), one, sizeof one);
+    assert_int_equal(strlen(rig_send(rig, all)), ASKED * size);
+    assert_false(rig->session[0].closing);
+    rig_close(rig);
+}
+
 /* ---- what is no command ---- */
 
 static void foreign(void **state)
@@ -622,6 +639,7 @@ int main(void)
         cmocka_unit_test(names_come_and_go),
         cmocka_unit_test(names_in_use),
         cmocka_unit_test(told),
+        cmocka_unit_test(many_docs),
         cmocka_unit_test(foreign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,6 +98,19 @@ static void ceilings(void **state)
     rig_close(rig);
 }
 
+/* A wait of 1 ns is told as it is. */
+static void last_ns(void **state)
+{
+    (void)state;
+    struct rig *rig = open_rig(usual);
+    ASKED(rig, "ltd", "5", "allow 1 0 0");
+    rig->now_ns += 5 * SECOND_NS / 8 - 1;
+    has(RIG_SAY(rig, "WEIR.TAKE", "api", "ltd", "COST", "5"), "deny\r\n:1\r\n:4\r\n:0\r\n:1\r\n");
+    rig->now_ns++;
+    ASKED(rig, "ltd", "5", "allow 1 0 0");
+    rig_close(rig);
+}
+
 /* A look takes nothing, neither here nor there. */
 static void looks(void **state)
 {
@@ -317,17 +330,12 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(owed_and_borrowed),
-        cmocka_unit_test(ceilings),
-        cmocka_unit_test(looks),
-        cmocka_unit_test(charged),
-        cmocka_unit_test(settled),
-        cmocka_unit_test(headers),
-        cmocka_unit_test(settled_beside_a_guarantee),
-        cmocka_unit_test(changed),
-        cmocka_unit_test(exempt),
-        cmocka_unit_test(weights),
-        cmocka_unit_test(costs),
+        cmocka_unit_test(owed_and_borrowed), cmocka_unit_test(ceilings),
+        cmocka_unit_test(last_ns),           cmocka_unit_test(looks),
+        cmocka_unit_test(charged),           cmocka_unit_test(settled),
+        cmocka_unit_test(headers),           cmocka_unit_test(settled_beside_a_guarantee),
+        cmocka_unit_test(changed),           cmocka_unit_test(exempt),
+        cmocka_unit_test(weights),           cmocka_unit_test(costs),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests_name("unit/tenant_calls", tests, NULL, NULL);
