@@ -196,8 +196,49 @@ static const struct scene scenes[] = {
     {.name = "two wait, a release and a change", .limit = "1 concurrent lease=1s", .to = "1 concurrent lease=2s"},
 };
 
+/* ---- a change that all are told of ---- */
+
+static struct turns those;
+static struct turn joined;
+static struct atom changed;
+static uint64_t found;
+static uint32_t seen;
+
+static void begin_to_join(void)
+{
+    wait_host_begin(BEGIN_NS);
+    those = (struct turns){.first = NULL};
+    joined = (struct turn){.ticket = 0};
+    atom_store(&changed, 0);
+}
+
+static void joins(void)
+{
+    turns_join(&those, &joined);
+    seen = host_event_seen(turns_event(&those, &joined));
+    atom_fence_acquire(); /* the real one acquires, that of wait_host.c does not */
+    found = atom_load(&changed);
+}
+
+static void changes(void)
+{
+    atom_store(&changed, 1);
+    turns_wake_all(&those);
+}
+
+static void end_of_change(void)
+{
+    const uint32_t now = host_event_seen(turns_event(&those, &joined));
+    model_check(found == 1 || now != seen, "it sleeps, and knows of no change");
+}
+
 int main(void)
 {
+    struct model_scenario change = {.name = "one joins while there is a change",
+                                    .threads = 2,
+                                    .begin = begin_to_join,
+                                    .thread = {joins, changes},
+                                    .end = end_of_change};
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         scene = &scenes[i];
         struct model_scenario scenario = {.name = scene->name,
@@ -209,5 +250,6 @@ int main(void)
                                           .steps_max = (scene->mistake != NONE ? 8 : 1) * model_steps_max()};
         model_judge(&scenario, scene->mistake != NONE ? scene->found : NULL);
     }
+    model_judge(&change, NULL);
     return model_status();
 }

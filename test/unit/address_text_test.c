@@ -179,6 +179,19 @@ static void within(void **state)
     assert_true(address_within(host, host, 32));
 }
 
+/* Networks of whole bytes, in memory that ends behind them. */
+static void nothing_behind_a_network_is_read(void **state)
+{
+    (void)state;
+    static const char host[ADDRESS_V6] = {0x20, 0x01, 0x0d, (char)0xb8};
+    for (size_t size = 0; size <= sizeof host; size++) {
+        const char *network = owned_copy(host, size);
+        assert_non_null(network);
+        assert_true(address_within((const unsigned char *)host, (const unsigned char *)network, (int)size * 8));
+        owned_free(network);
+    }
+}
+
 static void kept_bits(void **state)
 {
     (void)state;
@@ -252,9 +265,10 @@ static void where_to_listen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),           cmocka_unit_test(as_the_system), cmocka_unit_test(any_text),
-        cmocka_unit_test(networks),        cmocka_unit_test(within),        cmocka_unit_test(kept_bits),
-        cmocka_unit_test(where_to_listen),
+        cmocka_unit_test(texts),     cmocka_unit_test(as_the_system),
+        cmocka_unit_test(any_text),  cmocka_unit_test(networks),
+        cmocka_unit_test(within),    cmocka_unit_test(nothing_behind_a_network_is_read),
+        cmocka_unit_test(kept_bits), cmocka_unit_test(where_to_listen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,7 @@ static const struct {
     {BYTES("\rG"), 400},
     {BYTES("\r\n\nGET"), 400},
     {BYTES("GRAB / HTTP/1.1\r\n"), 501},
+    {BYTES("GRAB / HTTP/1.1\r\nHost: a\r\n\r\n"), 501},
     {BYTES("PRI * HTTP/2.0\r\n\r\n"), 501},
     {BYTES("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n"), 501},
     {BYTES("GET / HTTP/2.0\r\nHost: a\r\n\r\n"), 505},
@@ -131,6 +132,7 @@ static const struct {
     {BYTES(POST "Content-Length: 1, 1\r\n\r\n"), 400},
     {BYTES(POST "Content-Length: +1\r\n\r\n"), 400},
     {BYTES(POST "Content-Length: 0x1\r\n\r\n"), 400},
+    {BYTES(POST "Content-Length: :\r\n\r\n0123456789"), 400},
     {BYTES(POST "Content-Length: \r\n\r\n"), 400},
     {BYTES(POST "Content-Length:\r\n\r\n"), 400},
     {BYTES(POST "Content-Length: 18446744073709551617\r\n\r\n"), 400},
@@ -151,6 +153,19 @@ static void refuses(void **state)
         unsigned status;
         if (read_of(refused[i].bytes, &request, &status) != HTTP_BAD || status != refused[i].status)
             fail_msg("%u for %s", status, refused[i].bytes.bytes);
+    }
+}
+
+/* What nearly all requests are does not wait for http_parser. */
+static void plain_ones(void **state)
+{
+    (void)state;
+    static const char *const plain[] = {GET "\r\n", "HEAD /a?b HTTP/1.1\r\nHost: a\r\n\r\n",
+                                        POST "Content-Length: 10\r\n\r\n0123456789"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        struct http_request request;
+        assert_true(http_read_plain(slice_of(plain[i]), &request));
+        assert_int_equal(request.size, strlen(plain[i]));
     }
 }
 
@@ -344,17 +359,10 @@ static void answers_without_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_requests),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(waits),
-        cmocka_unit_test(continues),
-        cmocka_unit_test(headers),
-        cmocka_unit_test(names),
-        cmocka_unit_test(most_headers),
-        cmocka_unit_test(largest_head),
-        cmocka_unit_test(answers),
-        cmocka_unit_test(reasons),
-        cmocka_unit_test(answers_without_room),
+        cmocka_unit_test(reads_requests), cmocka_unit_test(refuses),      cmocka_unit_test(plain_ones),
+        cmocka_unit_test(waits),          cmocka_unit_test(continues),    cmocka_unit_test(headers),
+        cmocka_unit_test(names),          cmocka_unit_test(most_headers), cmocka_unit_test(largest_head),
+        cmocka_unit_test(answers),        cmocka_unit_test(reasons),      cmocka_unit_test(answers_without_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,6 +212,30 @@ static void growth_that_cannot_be_mapped(void **unused)
     weir_table_close(table);
 }
 
+/* What is shared needs a descriptor: the error says what does not. */
+static void no_descriptor_is_left(void **unused)
+{
+    (void)unused;
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    weir_table *table;
+    weir_error error = {0};
+    struct rlimit usual;
+    options.keys_max = 10;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    const struct rlimit none = {0, usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const int shared = weir_table_open(&table, &options, &error);
+    if (shared == 0) weir_table_close(table);
+    options.sharing = WEIR_PRIVATE;
+    const int alone = weir_table_open(&table, &options, NULL);
+    if (alone == 0) weir_table_close(table);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(shared, WEIR_ESYSTEM);
+    assert_ptr_equal(strstr(error.message, "shared memory: cannot be allocated: "), error.message);
+    assert_non_null(strstr(error.message, "; WEIR_PRIVATE needs none"));
+    assert_int_equal(alone, 0);
+}
+
 /* ---- costs, times, keys ---- */
 
 static void costs_of_all_sizes(void **unused)
@@ -792,6 +816,7 @@ int main(void)
         cmocka_unit_test(a_round_of_sweeps),
         IN_A_FOLDER(others_growth_is_known),
         cmocka_unit_test(growth_that_cannot_be_mapped),
+        cmocka_unit_test(no_descriptor_is_left),
         cmocka_unit_test(costs_of_all_sizes),
         cmocka_unit_test(keys_of_all_sizes),
         cmocka_unit_test(the_most_refused_are_no_more_than_wanted),

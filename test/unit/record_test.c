@@ -254,6 +254,29 @@ static void early_ones(void **state)
     free(record);
 }
 
+/* A comma from five digits on. */
+static void saturations(void **state)
+{
+    (void)state;
+    static const struct {
+        struct saturation saturation;
+        const char *text;
+    } rows[] = {
+        {{.per_s = 0.5}, "0.5/s"},
+        {{.per_s = 100}, "100/s"},
+        {{.asked_per_s = 0.05, .per_s = 0.025}, "180/h asked, 90/h"},
+        {{.asked_per_s = 10000, .per_s = 9999, .missed = 1}, "10,000/s asked, 9999/s; 1 start missed"},
+        {{.asked_per_s = 12345, .per_s = 10000, .in_bytes = true}, "12,345 B/s asked, 10,000 B/s"},
+        {{.per_s = 1, .busy = 2, .jobs = 3, .jobs_max = 4}, "1/s; 2 of 3 busy, up to 4"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[TEXT] = "";
+        struct writer writer = {text, sizeof text, 0};
+        record_write_saturation(&writer, &rows[i].saturation);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +286,7 @@ int main(void)
         cmocka_unit_test(recorded_after_the_change),
         cmocka_unit_test(fresh_after_a_change),
         cmocka_unit_test(early_ones),
+        cmocka_unit_test(saturations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
