@@ -48,7 +48,7 @@ weir_programs(unit test TIER check USES cmocka engine NAMES engine_away engine_b
     engine_faults engine_flood engine_lease engine_nodes engine_owed engine_secure engine_slots engine_url)
 weir_programs(unit test TIER check USES cmocka engine hiredis NAMES engine_asks
     WRAPS freeReplyObject redisGetReplyFromReader)
-weir_programs(unit test TIER check USES cmocka engine NAMES engine_names WRAPS getaddrinfo)
+weir_programs(unit test TIER check USES cmocka engine NAMES engine_names WRAPS getaddrinfo pthread_create)
 weir_programs(unit test TIER check USES cmocka json NAMES micro_peers)
 weir_programs(unit test TIER check USES cmocka json serve NAMES redis_cell)
 weir_programs(unit test TIER check USES cmocka harness NAMES bench_pacing)

@@ -197,6 +197,27 @@ static void test_functions_are_loaded_for_both(void **state)
     end();
 }
 
+/* What was let pass meanwhile is charged before the next question, and again before the one after it if that failed. */
+static void test_charged_until_it_is_answered(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    engine->pool->options.nodes = 1; /* or it would not know its share */
+    server.answer[0] = "-LOADING Redis is loading the dataset in memory\r\n";
+    server.answer[1] = "-ERR not now\r\n";
+    start();
+    const weir_engine_ask passed = take();
+    assert_int_equal(passed.from, WEIR_FROM_AWAY);
+    assert_int_equal(passed.decision.verdict, WEIR_ALLOW);
+    while (take().from != WEIR_FROM_ENGINE) continue; /* until a probe */
+    assert_int_equal(server.questions, 3);
+    assert_int_equal(take().from, WEIR_FROM_ENGINE);
+    assert_int_equal(server.questions, 5);
+    assert_int_equal(take().from, WEIR_FROM_ENGINE);
+    assert_int_equal(server.questions, 6);
+    end();
+}
+
 /* ---- a cluster ---- */
 
 /* It is asked who has which slots once, as long as nothing moves. */
@@ -211,6 +232,7 @@ static void test_slots_are_asked_for_once(void **state)
         assert_int_equal(ask.from, WEIR_FROM_ENGINE);
     }
     assert_int_equal(server.maps, 1);
+    assert_int_equal(server.names, 1); /* CLIENT LIST shows who we are */
     assert_int_equal(server.roles, 0); /* who is a primary is in the map */
     end();
 }
@@ -316,6 +338,7 @@ static void test_a_lease_that_is_quiet_goes_back(void **state)
         ask_at(&ask, 0);
     } while (ask.from != WEIR_FROM_LEASE);
     assert_string_equal(server.lease_words, "FCALL weir_lease 1 {weir:k} 10/h burst=4000 algorithm=gcra 8 1000000");
+    assert_int_equal(ask.full_ns, UINT64_C(360000000000)); /* of the one permit that was spent */
     for (uint64_t ms = 0; ms < 250; ms++) weir_engine_process(engine, AT_MS(ms));
     weir_engine_read_stats(engine, &stats, sizeof stats);
     assert_int_equal(stats.lease_unused, 0);
@@ -406,17 +429,42 @@ static void test_no_secret(void **state)
     }
 }
 
+/* Answers are still due when as many secrets are asked for as may be: what cannot be sent is answered at once. */
+static void test_secrets_beyond_what_a_link_keeps(void **state)
+{
+    (void)state;
+    static weir_engine_ask asks[WEIR_ENGINE_MAX];
+    weir_engine_ask takes[2];
+    begin("redis", PATIENT_MS);
+    takes[0] = takes[1] = (weir_engine_ask){.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("k")};
+    server.answer[0] = ALLOW(7);
+    server.usual = "";
+    server.secret = "$3\r\nold\r\n";
+    start();
+    ask_at(takes, 0);
+    weir_engine_begin(engine, takes, 2, AT_MS(0));
+    weir_engine_finish(engine, takes, 2, AT_MS(0));
+    for (size_t i = 0; i < WEIR_ENGINE_MAX; i++) asks[i] = (weir_engine_ask){.verb = WEIR_ASK_SECRET};
+    weir_engine_begin(engine, asks, WEIR_ENGINE_MAX, AT_MS(0));
+    assert_int_equal(asks[0].from, 0);
+    assert_int_equal(asks[WEIR_ENGINE_MAX - 1].from, WEIR_FROM_AWAY);
+    weir_engine_finish(engine, asks, WEIR_ENGINE_MAX, AT_MS(0));
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_functions_are_loaded_for_both),
+        cmocka_unit_test(test_charged_until_it_is_answered),
         cmocka_unit_test(test_slots_are_asked_for_once),
         cmocka_unit_test(test_replies_are_freed),
         cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_a_lease_that_is_quiet_goes_back),
         cmocka_unit_test(test_secret),
         cmocka_unit_test(test_no_secret),
+        cmocka_unit_test(test_secrets_beyond_what_a_link_keeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

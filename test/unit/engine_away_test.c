@@ -96,8 +96,9 @@ static void test_local(void **state)
     weir_decision two = taken.decision;
     assert_true(weir_engine_settle(engine, limit, weir_key_text("tenant"), &taken.decision, 0));
     assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 1).decision.remaining, 1);
-    assert_true(weir_engine_settle(engine, limit, weir_key_text("tenant"), &two, 4));
-    assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 1).decision.verdict, WEIR_DENY);
+    assert_true(weir_engine_settle(engine, limit, weir_key_text("tenant"), &two, 3));
+    assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 1).decision.remaining, 0);
+    assert_int_equal(ask(engine, limit, WEIR_ASK_PEEK, 2).decision.verdict, WEIR_DENY);
     assert_false(weir_engine_settle(engine, limit, weir_key_text("tenant"), &two, 4));
     assert_false(weir_engine_forget(engine, limit, weir_key_text("tenant")));
     /* What the engine took it alone can give back. */
@@ -166,6 +167,7 @@ static void test_threads_share(void **state)
     weir_engine_read_stats(engine, &stats, sizeof stats);
     assert_int_equal(allowed, 100);
     assert_int_equal(stats.from_away, THREADS * TAKES);
+    assert_int_equal(stats.calls, THREADS * TAKES);
     assert_int_equal(stats.away, 1);
     assert_int_equal(stats.outage_count, 1);
     assert_int_equal(stats.outages[WEIR_OUTAGE_CONNECTION], 1);

@@ -60,6 +60,19 @@ static void test_pauses_grow(void **state)
     assert_true(different > 900);
 }
 
+/* However long it is away: the count of failures does not begin anew, nor does the pause. */
+static void test_failures_are_counted_to_the_last(void **state)
+{
+    (void)state;
+    breaker_init(&breaker, 4);
+    breaker.failures = UINT32_MAX - 1;
+    breaker_fail(&breaker, 0, false);
+    assert_int_equal(breaker.failures, UINT32_MAX);
+    breaker_fail(&breaker, 0, true);
+    assert_int_equal(breaker.failures, UINT32_MAX);
+    assert_in_range(breaker.probe_at, BREAKER_LAST_NS / 2, BREAKER_LAST_NS);
+}
+
 static void test_trial(void **state)
 {
     (void)state;
@@ -101,6 +114,7 @@ int main(void)
         cmocka_unit_test(test_one_failure_opens_it_once),
         cmocka_unit_test(test_one_of_all_probes),
         cmocka_unit_test(test_pauses_grow),
+        cmocka_unit_test(test_failures_are_counted_to_the_last),
         cmocka_unit_test(test_trial),
         cmocka_unit_test(test_back_within_a_second),
     };

@@ -81,6 +81,22 @@ static void test_server_away(void **state)
     }
 }
 
+/* That it answers again is noticed by ticks, where nobody asks. */
+static void test_ticks_alone(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    server.answer[0] = "-LOADING Redis is loading the dataset in memory\r\n";
+    start();
+    assert_int_equal(take().from, WEIR_FROM_AWAY);
+    assert_int_equal(outages, 1);
+    alarm(60);
+    while (strstr(told, "answers again") == NULL) weir_engine_tick(engine);
+    alarm(0);
+    assert_int_equal(take().from, WEIR_FROM_ENGINE);
+    end();
+}
+
 /* One question that cannot be answered is no reason to ask no others. */
 static void test_question_alone(void **state)
 {
@@ -164,10 +180,10 @@ static void test_lateness(void **state)
     (void)state;
     static const struct {
         const char *answer;
-        uint64_t late_ns;
-    } rows[] = {{"*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:2500\r\n", 2500000},
-                {"*9\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n$4\r\nmore\r\n", 0},
-                {"*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n", UINT64_MAX}};
+        uint64_t delay_ns, late_ns;
+    } rows[] = {{"*8\r\n$5\r\nallow\r\n:0\r\n:1\r\n:70\r\n:0\r\n:1\r\n:1\r\n:2500\r\n", 70000, 2500000},
+                {"*9\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n:0\r\n$4\r\nmore\r\n", 0, 0},
+                {"*7\r\n$5\r\nallow\r\n:0\r\n:1\r\n:0\r\n:0\r\n:1\r\n:1\r\n", 0, UINT64_MAX}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         weir_engine_limit *paced;
         begin("redis", PATIENT_MS);
@@ -176,6 +192,7 @@ static void test_lateness(void **state)
         start();
         const weir_engine_ask ask = take_of(paced), plain = take();
         assert_int_equal(ask.from, WEIR_FROM_ENGINE);
+        assert_int_equal(ask.decision.delay_ns, rows[i].delay_ns);
         if (rows[i].late_ns == UINT64_MAX) assert_int_equal(ask.decision.due.ns, 0);
         else assert_int_equal(ask.decision.start.ns - ask.decision.due.ns, rows[i].late_ns);
         assert_int_equal(plain.decision.due.ns, 0); /* a bucket keeps no schedule */
@@ -253,6 +270,25 @@ static void test_late_answer_of_many(void **state)
     end();
 }
 
+/* Asked and answered in the same ns: a server that has answered one of two is not taken for one that is away. */
+static void test_silence_of_one_of_two(void **state)
+{
+    (void)state;
+    weir_engine_ask asks[2];
+    begin("redis", PATIENT_MS);
+    asks[0] = asks[1] = (weir_engine_ask){.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+    server.answer[0] = ALLOW(5);
+    server.answer[1] = SILENCE;
+    start();
+    weir_engine_begin(engine, asks, 2, AT_MS(0));
+    process_at(asks, 0);
+    weir_engine_process(engine, AT_MS(PATIENT_MS));
+    assert_int_equal(asks[0].from, WEIR_FROM_ENGINE);
+    assert_int_equal(asks[1].from, WEIR_FROM_AWAY);
+    assert_int_equal(outages, 0);
+    end();
+}
+
 /* More questions than fit the ring at a time. */
 static void test_more_than_the_ring(void **state)
 {
@@ -304,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_asked_again),
         cmocka_unit_test(test_script_goes_along_once),
         cmocka_unit_test(test_server_away),
+        cmocka_unit_test(test_ticks_alone),
         cmocka_unit_test(test_question_alone),
         cmocka_unit_test(test_foreign_value),
         cmocka_unit_test(test_bytes_that_are_no_text),
@@ -312,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_lost_answer),
         cmocka_unit_test(test_late_answer),
         cmocka_unit_test(test_late_answer_of_many),
+        cmocka_unit_test(test_silence_of_one_of_two),
         cmocka_unit_test(test_more_than_the_ring),
         cmocka_unit_test(test_greeting),
         cmocka_unit_test(test_redirected_in_circles),

@@ -298,6 +298,21 @@ static void a_quiet_key_gives_back(void **unused)
     engine_leases_close(leases);
 }
 
+/* Whose time is over: nothing is sent, and it is there no more. */
+static void what_the_engine_has_forgotten_is_not_given_back(void **unused)
+{
+    (void)unused;
+    struct engine_leases *leases = engine_leases_open(LIFETIME);
+    assert_non_null(leases);
+    struct engine_lease_command command;
+    uint64_t number = 4;
+    assert_int_equal(asks_until_wanted(leases, key_of(&number), BEGIN, MS, 20, &command), 10);
+    engine_leases_granted(leases, &command, 70, 8);
+    assert_false(engine_leases_return(leases, BEGIN + 9 * MS + 2 * LIFETIME, true, &command));
+    assert_false(engine_leases_return(leases, BEGIN + 9 * MS, true, &command));
+    engine_leases_close(leases);
+}
+
 static void a_lost_reply_grants_nothing(void **unused)
 {
     (void)unused;
@@ -621,6 +636,7 @@ int main(void)
         cmocka_unit_test(only_busy_keys_have_one),
         cmocka_unit_test(one_is_spent_renewed_and_given_back),
         cmocka_unit_test(a_quiet_key_gives_back),
+        cmocka_unit_test(what_the_engine_has_forgotten_is_not_given_back),
         cmocka_unit_test(a_lost_reply_grants_nothing),
         cmocka_unit_test(many_keys_share_a_bounded_table),
         cmocka_unit_test(many_slow_keys_are_not_a_busy_one),

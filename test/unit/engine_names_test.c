@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
    An engine whose name has another address after a while: it is asked for again whenever the engine does not answer. */
+#include <errno.h>
 #include <netdb.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,6 +26,18 @@ int __wrap_getaddrinfo(const char *name, const char *port, const struct addrinfo
     return __real_getaddrinfo(moved ? "127.0.0.2" : "127.0.0.1", port, wanted, found);
 }
 
+static _Atomic unsigned refused; /* threads that cannot be made, from now on */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    if (refused == 0) return __real_pthread_create(thread, attributes, run, argument);
+    refused--;
+    return EAGAIN;
+}
+
 static weir_from ask_once(uint64_t *ms)
 {
     weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("k")};
@@ -46,7 +59,9 @@ static void test_a_name_that_moves(void **state)
     assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &blocked), 0); /* by who asks for it, not by us */
     assert_int_equal(sigismember(&blocked, SIGTERM), 0);
     assert_false(exposed);
-    moved = true;
+    refused = LOOKUPS;
+    while (refused != 0) assert_int_equal(ask_once(&ms), WEIR_FROM_AWAY);
+    moved = true; /* is noticed all the same */
     while (ask_once(&ms) != WEIR_FROM_ENGINE) continue;
     const unsigned before = lookups;
     for (int i = 0; i < 10; i++) assert_int_equal(ask_once(&ms), WEIR_FROM_ENGINE);

@@ -50,7 +50,7 @@ static struct {
     bool held;                  /* a question is still to be answered */
     unsigned port;
     _Atomic bool live; /* ZCOUNT says 2, not 0 */
-    _Atomic unsigned maps, roles, questions, loads, evals, sets, asked;
+    _Atomic unsigned maps, names, roles, questions, loads, evals, sets, asked;
 } server;
 
 static inline bool read_line(FILE *from, char *line, size_t room)
@@ -106,6 +106,12 @@ static inline bool is_new_secret(char words[WORDS_MAX][WORD_MAX])
            strspn(words[2], "0123456789abcdef") == 64 && strcmp(words[3], "NX") == 0;
 }
 
+/* CLIENT SETNAME weir */
+static inline bool is_name(char words[WORDS_MAX][WORD_MAX])
+{
+    return strcmp(words[0], "CLIENT") == 0 && strcmp(words[1], "SETNAME") == 0 && strcmp(words[2], "weir") == 0;
+}
+
 /* false: the connection is to end. */
 static inline void keep_words(char words[WORDS_MAX][WORD_MAX], int count, char *text, size_t room)
 {
@@ -148,6 +154,7 @@ static inline bool answer_command(int connection, char words[WORDS_MAX][WORD_MAX
         return answer_question(connection, words, count);
     if (strcmp(words[0], "ROLE") == 0) atomic_fetch_add(&server.roles, 1);
     if (strcmp(words[0], "ASKING") == 0) atomic_fetch_add(&server.asked, 1);
+    if (is_name(words)) atomic_fetch_add(&server.names, 1);
     if (is_load(words)) atomic_fetch_add(&server.loads, 1);
     if (is_new_secret(words)) atomic_fetch_add(&server.sets, 1);
     if (strcmp(words[0], "GET") == 0 && strcmp(words[1], "receipts:{weir:}") == 0)
@@ -269,10 +276,9 @@ static inline weir_engine_ask take(void)
 /* A time of the test's own. */
 #define AT_MS(ms) ((weir_instant){(1000000 + (ms)) * UINT64_C(1000000)})
 
-static inline void ask_at(weir_engine_ask *ask, uint64_t ms)
+static inline void process_at(const weir_engine_ask *ask, uint64_t ms)
 {
     const weir_instant now = AT_MS(ms);
-    weir_engine_begin(engine, ask, 1, now);
     while (ask->from == 0) {
         weir_engine_watch watch;
         uint64_t wait_ns;
@@ -280,6 +286,12 @@ static inline void ask_at(weir_engine_ask *ask, uint64_t ms)
         poll(&(struct pollfd){watch.descriptor, watch.writes ? POLLOUT : POLLIN, 0}, 1, -1);
         weir_engine_process(engine, now);
     }
+}
+
+static inline void ask_at(weir_engine_ask *ask, uint64_t ms)
+{
+    weir_engine_begin(engine, ask, 1, AT_MS(ms));
+    process_at(ask, ms);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,23 @@ static void test_slots_of_a_cluster(void **state)
     pool_leave(pool);
 }
 
+/* A map has at most as many ranges as there are slots: what a server says beyond that is not read. */
+static void test_more_ranges_than_slots(void **state)
+{
+    (void)state;
+    static const char range[] = "*3\r\n:0\r\n:99\r\n*2\r\n$9\r\n127.0.0.1\r\n:7001\r\n";
+    enum { HEAD = 16, NONE = 4, SIZE = HEAD + NONE * SLOTS + sizeof range };
+    static char text[SIZE];
+    struct pool *const pool = open_pool("redis+cluster://127.0.0.1:7000");
+    for (size_t none = SLOTS - 1; none <= SLOTS; none++) {
+        size_t size = (size_t)snprintf(text, HEAD, "*%zu\r\n", none + 1);
+        for (size_t i = 0; i < none; i++, size += NONE) memcpy(text + size, ":0\r\n", NONE);
+        memcpy(text + size, range, sizeof range);
+        assert_true(set_slots(pool, text) == (none < SLOTS));
+    }
+    pool_leave(pool);
+}
+
 static void test_redirects(void **state)
 {
     (void)state;
@@ -135,6 +153,7 @@ int main(void)
         cmocka_unit_test(test_crc),
         cmocka_unit_test(test_tags),
         cmocka_unit_test(test_slots_of_a_cluster),
+        cmocka_unit_test(test_more_ranges_than_slots),
         cmocka_unit_test(test_redirects),
         cmocka_unit_test(test_servers_are_bounded),
     };
