@@ -638,6 +638,7 @@ static uint64_t offered_of(struct service *service, unsigned place)
 {
     uint64_t offered = 0;
     struct series *series = series_hold(service);
+    assert_non_null(series);
     for (unsigned i = 0; i < SERIES_SAMPLES; i++) offered += series->sample[i].calls[place].offered;
     series_release(series);
     return offered;
