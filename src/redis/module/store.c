@@ -122,6 +122,7 @@ static struct held slots_of(struct store *store, unsigned at)
     return (struct held){store->call, store->question->key[at], &store->state.slots};
 }
 
+/* The place of a concurrent limit is that of its key, for it has one of its own (question.c). */
 struct held store_held(struct store *store)
 {
     return slots_of(store, (unsigned)micro_holder(store->question->plan));
