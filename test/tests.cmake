@@ -78,7 +78,7 @@ weir_programs(unit test TIER check USES cmocka NAMES record
 weir_programs(unit test TIER check USES cmocka zlib unpack NAMES source PARTS log/packed replay/log/source)
 weir_programs(unit test TIER check USES cmocka openssl NAMES tls PARTS "${PROJECT_SOURCE_DIR}/src/tls/tls" WRAPS calloc)
 weir_programs(unit test TIER check USES cmocka serve engine NAMES no_memory
-    WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc)
+    WRAPS aligned_alloc calloc free getaddrinfo malloc pthread_create realloc strdup)
 weir_programs(unit test TIER check USES cmocka NAMES starved PARTS common/arguments common/rows replay/tenants/tenants
     WRAPS weir_table_take_all)
 weir_programs(unit test TIER check USES cmocka NAMES told_memory WRAPS aligned_alloc)

@@ -98,7 +98,6 @@ static const struct cgroup *memory_read_line(char *line, char **group)
     *(*group)++ = '\0';
     (*group)[strcspn(*group, "\n")] = '\0';
     if (strcmp(*group, "/") == 0) **group = '\0';
-    if (strcmp(*group, "/") == 0) **group = '\0';
     controllers++;
     if (*controllers == '\0') return &versions[0];
     for (char *name = strtok_r(controllers, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))

@@ -43,7 +43,7 @@ for costs in '1 50' 'tokens 50 requests 1'; do
     to one DEL units >/dev/null
     asks "allow 0 9 0 0 100000000 $began:1:50 0" WEIR.TAKE "$units" units COST $costs
 done
-refuses 'WEIRARG ' WEIR.TAKE "$units" units COST 1
+refuses 'WEIRARG limits count requests and tokens: write COST tokens 7' WEIR.TAKE "$units" units COST 7
 
 # ---- a sliding log: calls, not permits ----
 log='3/s algorithm=sliding-log'

@@ -97,7 +97,12 @@ says out '7765697202020000' # two cells
 what='the finish of a tenant without limits'
 value_of '{w}:acme' >out
 says out '77656972020200000100000000000000'
-to one DEL '{w}' '{w}:acme' >/dev/null
+what='the lead stays at the first four keys only'
+to one WEIR.TAKE '51/s; 52/s; 53/s; 54/s; 55/s burst=40' '{w}1' AND '{w}2' AND '{w}3' AND '{w}4' AND '{w}' >out
+says out allow
+value_of '{w}' >out
+says out '7765697202010000' # one cell
+to one DEL '{w}' '{w}:acme' '{w}1' '{w}2' '{w}3' '{w}4' >/dev/null
 refuses_both() # WORDS TEXT
 {
     refuses "$1" WEIR.TAKE "$2" a AND b

@@ -56,9 +56,10 @@ static void set_attribs(struct RedisModuleCtx *context, const char *name, int ve
     (void)context, (void)name, (void)version, (void)interface;
 }
 
+/* The oldest that the module is for. */
 static int server_version(void)
 {
-    return ENGINE_VERSION_7 + (2 << 8);
+    return ENGINE_VERSION_7;
 }
 
 static int create_command(struct RedisModuleCtx *context, const char *name, engine_command *run, const char *flags,

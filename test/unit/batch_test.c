@@ -234,6 +234,19 @@ static void cut_on_the_way(void **state)
     rig_close(rig);
 }
 
+/* An answer that nothing was written to is not sent. */
+static void no_answer(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    batch_begin(&rig->batch);
+    assert_non_null(batch_reply(&rig->batch, &rig->session[0], BATCH_REPLY));
+    batch_end(&rig->batch);
+    assert_int_equal(rig->sends, 0);
+    assert_false(rig->session[0].closing);
+    rig_close(rig);
+}
+
 /* Half an answer is never sent; but who has the socket is told that there is nothing more to wait for. */
 static void too_long_an_answer(void **state)
 {
@@ -385,6 +398,7 @@ int main(void)
         cmocka_unit_test(in_one_piece),
         cmocka_unit_test(long_answers),
         cmocka_unit_test(cut_on_the_way),
+        cmocka_unit_test(no_answer),
         cmocka_unit_test(too_long_an_answer),
         cmocka_unit_test(policy_of_the_turn),
         cmocka_unit_test(shadow),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    The n-th allocation of a scenario fails, for all n.
 
-   Included once, by a test whose row in tests.cmake wraps aligned_alloc, calloc, free, malloc and realloc.  What the
-   system's libraries allocate for themselves does not fail and is not counted.  One thread. */
+   Included once, by a test whose row in tests.cmake wraps aligned_alloc, calloc, free, malloc, realloc and strdup.
+   What the system's libraries allocate for themselves does not fail and is not counted.  One thread. */
 #ifndef WEIR_TEST_NO_MEMORY_H
 #define WEIR_TEST_NO_MEMORY_H
 
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NO_MEMORY_MOST = 100000, NO_MEMORY_LIVE = 4096 };
 
@@ -41,6 +42,7 @@ void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __real_free(void *memory);
 void __wrap_free(void *memory);
+char *__wrap_strdup(const char *text);
 
 void *__wrap_malloc(size_t size)
 {
@@ -68,6 +70,13 @@ void __wrap_free(void *memory)
 {
     if (memory != NULL) no_memory_note(memory, NULL);
     __real_free(memory);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = __wrap_malloc(size);
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
 /* Runs it until no allocation of it has failed, and looks each time at what it has left.  It makes `least`

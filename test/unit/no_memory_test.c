@@ -138,6 +138,7 @@ static void files(void **state)
     no_memory_each(40, a_file,
                    "password: \"a secret\"\n"
                    "user: weir\n"
+                   "engine: {url: redis://10.0.0.5, user: weir, prefix: 'weir:'}\n"
                    "listen: {hosts: [weir.example, '[2001:db8::1]'], tls: {certificate: c.pem, key: k.pem}}\n"
                    "limits:\n"
                    "  api: {limit: \"100/s; 1000/h\"}\n"

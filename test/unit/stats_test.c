@@ -638,6 +638,7 @@ static uint64_t offered_of(struct service *service, unsigned place)
 {
     uint64_t offered = 0;
     struct series *series = series_hold(service);
+    assert_non_null(series);
     for (unsigned i = 0; i < SERIES_SAMPLES; i++) offered += series->sample[i].calls[place].offered;
     series_release(series);
     return offered;
@@ -694,6 +695,28 @@ static void test_places(void **state)
     service_close(&service);
 }
 
+/* A name that has the number of one that is gone begins anew: the calls before are the other's. */
+static void test_a_number_again(void **state)
+{
+    (void)state;
+    struct service service;
+    struct policy_limit gone = {.name = "gone", .number = 1};
+    struct policy policy = {.limit = &gone, .limit_count = 1};
+    struct stats *stats = open_service(&service);
+    assert_int_equal(service_number(&service, "gone"), 1);
+    service_publish(&service, &policy);
+    for (int calls = 0; calls < 10; calls++) decide(stats, 1, WEIR_ALLOW, 1, false);
+    series_sample(&service);
+    assert_int_equal(offered_of(&service, 0), 10);
+    service_publish(&service, NULL);
+    assert_int_equal(service_number(&service, "next"), 1);
+    for (int calls = 0; calls < 12; calls++) decide(stats, 1, WEIR_ALLOW, 1, false);
+    series_sample(&service);
+    assert_int_equal(offered_of(&service, 0), 12);
+    assert_int_equal(offered_of(&service, SERIES_LIMITS), 10);
+    service_close(&service);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -702,7 +725,7 @@ int main(void)
         cmocka_unit_test(test_sizes),           cmocka_unit_test(test_top),
         cmocka_unit_test(test_table),           cmocka_unit_test(test_json),
         cmocka_unit_test(test_since),           cmocka_unit_test(test_places),
-        cmocka_unit_test(test_json_of_nothing),
+        cmocka_unit_test(test_json_of_nothing), cmocka_unit_test(test_a_number_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
