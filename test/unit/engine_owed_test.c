@@ -139,6 +139,7 @@ static void cannot_be_charged(void **state)
     assert_int_equal(weir_engine_limit_open(&limit, engine, "10/h burst=10", WEIR_AWAY_LOCAL, NULL), 0);
     const weir_engine_ask ask = ask_of(limit, &key);
     assert_true(add(engine, &ask, three, 0));
+    assert_true(wire_keys(&engine->keys, engine->pool->prefix, ask.key, limit->keys));
     owed_send(engine, &closed, &ask, false);
     assert_true(owed_take(engine->pool, &ask, 0, cost));
     assert_int_equal(cost[0], 3);
