@@ -352,6 +352,23 @@ static void test_a_lease_that_is_quiet_goes_back(void **state)
     end();
 }
 
+/* ---- links ---- */
+
+/* The next one of that server does not decide whether it is back. */
+static void test_what_is_dropped_probes_no_more(void **state)
+{
+    (void)state;
+    begin("redis", PATIENT_MS);
+    start();
+    assert_int_equal(take().from, WEIR_FROM_ENGINE);
+    assert_non_null(engine->link[0]);
+    engine->link[0]->probing = true;
+    engine_drop_links(engine);
+    assert_int_equal(engine->link[0]->state, LINK_CLOSED);
+    assert_false(engine->link[0]->probing);
+    end();
+}
+
 /* ---- the secret of receipts ---- */
 
 static weir_from ask_secret(uint64_t second)
@@ -462,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_replies_are_freed),
         cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_a_lease_that_is_quiet_goes_back),
+        cmocka_unit_test(test_what_is_dropped_probes_no_more),
         cmocka_unit_test(test_secret),
         cmocka_unit_test(test_no_secret),
         cmocka_unit_test(test_secrets_beyond_what_a_link_keeps),

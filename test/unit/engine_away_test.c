@@ -294,6 +294,14 @@ static void test_wrong_options(void **state)
     assert_null(engine);
     options.prefix = "";
     assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EINVAL);
+    char longer[513] = "";
+    memset(longer, 'p', sizeof longer - 1);
+    options.prefix = longer;
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EINVAL);
+    assert_non_null(strstr(error.message, "511 bytes"));
+    longer[511] = '\0';
+    assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), 0);
+    weir_engine_close(engine);
     options = (weir_engine_options){.size = 1};
     assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", &options, &error), WEIR_EINVAL);
     assert_int_equal(weir_engine_open(&engine, "redis://127.0.0.1:1", NULL, &error), 0);
@@ -304,6 +312,10 @@ static void test_wrong_options(void **state)
     assert_string_equal(error.message, "away: expected one of the three WEIR_AWAY_*");
     assert_int_equal(weir_engine_limit_open(&limit, engine, "1/s algorithm=timeline", WEIR_AWAY_DEFAULT, &error),
                      WEIR_EUNSUPPORTED);
+    assert_int_equal(
+        weir_engine_limit_open(&limit, engine, "10.001/18446744s algorithm=leaky burst=5", WEIR_AWAY_DEFAULT, &error),
+        WEIR_EUNSUPPORTED);
+    assert_non_null(strstr(error.message, "over 2^52"));
     assert_null(limit);
     weir_engine_close(engine);
     weir_engine_close(NULL);

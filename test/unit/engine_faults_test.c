@@ -201,6 +201,26 @@ static void test_lateness(void **state)
     }
 }
 
+/* An eighth of each later one. */
+static void test_round_trips_are_averaged(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t from_ms, to_ms, average_us;
+    } rows[] = {{0, 8, 8000}, {10, 26, 9000}, {30, 31, 8000}};
+    weir_engine_stats stats;
+    begin("redis", PATIENT_MS);
+    start();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        weir_engine_ask ask = {.verb = WEIR_ASK_TAKE, .limit = limit, .key = weir_key_text("tenant")};
+        weir_engine_begin(engine, &ask, 1, AT_MS(rows[i].from_ms));
+        process_until_answered(&ask, AT_MS(rows[i].to_ms));
+        weir_engine_read_stats(engine, &stats, sizeof stats);
+        assert_int_equal(stats.round_trip_ns, rows[i].average_us * 1000);
+    }
+    end();
+}
+
 /* It may have been executed: it is not sent again. */
 static void test_lost_answer(void **state)
 {
@@ -281,7 +301,7 @@ static void test_silence_of_one_of_two(void **state)
     server.answer[1] = SILENCE;
     start();
     weir_engine_begin(engine, asks, 2, AT_MS(0));
-    process_at(asks, 0);
+    process_until_answered(asks, AT_MS(0));
     weir_engine_process(engine, AT_MS(PATIENT_MS));
     assert_int_equal(asks[0].from, WEIR_FROM_ENGINE);
     assert_int_equal(asks[1].from, WEIR_FROM_AWAY);
@@ -338,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_round_trips_are_averaged),
         cmocka_unit_test(test_script_goes_along_once),
         cmocka_unit_test(test_server_away),
         cmocka_unit_test(test_ticks_alone),

@@ -127,6 +127,26 @@ static void runs_out(void **state)
     weir_engine_close(engine);
 }
 
+/* What cannot be sent is owed as before. */
+static void cannot_be_charged(void **state)
+{
+    (void)state;
+    const uint64_t key = 1;
+    weir_engine *const engine = open_engine(ROOM, 1);
+    weir_engine_limit *limit;
+    struct link closed = {.owner = engine};
+    uint64_t three[WEIR_LIMITS_MAX] = {3}, cost[WEIR_LIMITS_MAX];
+    assert_int_equal(weir_engine_limit_open(&limit, engine, "10/h burst=10", WEIR_AWAY_LOCAL, NULL), 0);
+    const weir_engine_ask ask = ask_of(limit, &key);
+    assert_true(add(engine, &ask, three, 0));
+    assert_true(wire_keys(&engine->keys, engine->pool->prefix, ask.key, limit->keys));
+    owed_send(engine, &closed, &ask, false);
+    assert_true(owed_take(engine->pool, &ask, 0, cost));
+    assert_int_equal(cost[0], 3);
+    weir_engine_limit_close(limit);
+    weir_engine_close(engine);
+}
+
 /* ---- as a whole ---- */
 
 enum { NODES_MAX = 5, HISTORIES = 60, OUTAGES = 40, LAG_MS = BREAKER_LAST_NS / 1000000 };
@@ -237,7 +257,8 @@ static void again_and_again(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_a_list), cmocka_unit_test(full), cmocka_unit_test(runs_out),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_a_list), cmocka_unit_test(full),
+                                       cmocka_unit_test(cannot_be_charged), cmocka_unit_test(runs_out),
                                        cmocka_unit_test(again_and_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,9 +84,23 @@ static void the_server_does_not_listen(void **state)
     end();
 }
 
+/* Nor of one that has said goodbye. */
+static void the_server_has_said_that_it_closes(void **state)
+{
+    static const char close_notify[] = {21, 3, 3, 0, 2, 1, 0};
+    (void)state;
+    begin();
+    assert_int_equal(send(ends[SERVERS], close_notify, sizeof close_notify, 0), sizeof close_notify);
+    assert_int_equal(shutdown(ends[SERVERS], SHUT_RD), 0);
+    assert_int_equal(secure_write(secure, ends[OURS], "x", 1, why), -1);
+    assert_string_equal(why, "Broken pipe");
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_server_closes),
-                                       cmocka_unit_test(the_server_does_not_listen)};
+                                       cmocka_unit_test(the_server_does_not_listen),
+                                       cmocka_unit_test(the_server_has_said_that_it_closes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

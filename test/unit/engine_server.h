@@ -276,9 +276,8 @@ static inline weir_engine_ask take(void)
 /* A time of the test's own. */
 #define AT_MS(ms) ((weir_instant){(1000000 + (ms)) * UINT64_C(1000000)})
 
-static inline void process_at(const weir_engine_ask *ask, uint64_t ms)
+static inline void process_until_answered(weir_engine_ask *ask, weir_instant now)
 {
-    const weir_instant now = AT_MS(ms);
     while (ask->from == 0) {
         weir_engine_watch watch;
         uint64_t wait_ns;
@@ -291,7 +290,7 @@ static inline void process_at(const weir_engine_ask *ask, uint64_t ms)
 static inline void ask_at(weir_engine_ask *ask, uint64_t ms)
 {
     weir_engine_begin(engine, ask, 1, AT_MS(ms));
-    process_at(ask, ms);
+    process_until_answered(ask, AT_MS(ms));
 }
 
 #endif

@@ -125,6 +125,7 @@ static const struct {
     {BYTES(GET "A: \0b\r\n\r\n"), 400},
     {BYTES(GET "A: b\0\r\n\r\n"), 400},
     {BYTES(GET "A: b\x7F\r\n\r\n"), 400},
+    {BYTES(GET "A: longer than a word\x7F, and on both sides\r\n\r\n"), 400},
     {BYTES("GET / HTTP/1.1\r\n\r\n"), 400},
     {BYTES(GET "hOST: a\r\n\r\n"), 400},
     {BYTES("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), 400},

@@ -218,6 +218,22 @@ static void as_many_as_want_can_wait(void **state)
     weir_close(limiter);
 }
 
+/* A bucket has no ring that could have grown with them. */
+static void as_many_can_have_waited_for_a_bucket(void **state)
+{
+    (void)state;
+    enum { MANY = 1000 };
+    static struct waiter waiter[MANY];
+    weir_limiter *limiter = open_manual("1/s burst=1");
+    for (uint64_t i = 0; i < MANY; i++) assert_int_equal(stand(limiter, &waiter[i], 1).start.ns, i * S);
+    change(limiter, "2/s algorithm=sliding-log", WEIR_RESET);
+    for (uint64_t i = 1; i < MANY; i++) {
+        assert_int_equal(waiter[i].decision.verdict, WEIR_ALLOW);
+        assert_int_equal(waiter[i].decision.start.ns, (i - 1) / 2 * S);
+    }
+    weir_close(limiter);
+}
+
 static void waiters_are_moved_call_by_call(void **state)
 {
     (void)state;
@@ -776,6 +792,7 @@ int main(void)
         cmocka_unit_test(what_is_long_over_is_given_back_too),
         cmocka_unit_test(a_charge_delays_those_after_it),
         cmocka_unit_test(as_many_as_want_can_wait),
+        cmocka_unit_test(as_many_can_have_waited_for_a_bucket),
         cmocka_unit_test(waiters_are_moved_call_by_call),
         cmocka_unit_test(what_is_lost_counts_under_a_longer_period),
         cmocka_unit_test(the_limit_changes_in_use),

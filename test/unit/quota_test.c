@@ -333,7 +333,8 @@ static bool parts_are_mapped(void)
 /* A process that made it has died: it is made anew, and what was mapped of it is not any more. */
 static void a_file_that_was_begun(void **unused)
 {
-    static const off_t sizes[] = {0, 100, REGION_PAGE, 2 * REGION_PAGE};
+    enum { WITH_DIRECTORY = REGION_PAGE + (KEYED_PARTS_MAX + 1) * 64 /* what it grows to before it has a header */ };
+    static const off_t sizes[] = {0, 100, REGION_PAGE, 2 * REGION_PAGE, WITH_DIRECTORY};
     (void)unused;
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         assert_int_equal(truncate(parts_path, 0), 0);

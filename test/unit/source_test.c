@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -16,6 +18,9 @@
 
 #include "cli/replay/log/source.h"
 #include "cli/log/unpack.h"
+#include "size.h"
+#include "unit/skip.h"
+#include "unit/memory_limit.h"
 
 enum { NAME_SIZE = 64, TURNS_MAX = 200, MANY = 300000 };
 
@@ -280,6 +285,34 @@ static void test_too_large_to_unpack(void **state)
     }
 }
 
+/* [in a child] Where 64 MiB are to be had, which the library's window does not fit. */
+static int without_memory(char *const *paths)
+{
+    struct source source;
+    char out[4096] = "";
+    const struct rlimit little = {64 << 20, 64 << 20};
+    if (setrlimit(RLIMIT_AS, &little) != 0 || !source_open(&source, paths, 1, false, -1)) return 2;
+    read_until(&source, SOURCE_END, out, sizeof out);
+    return strcmp(out, "<no memory>") != 0;
+}
+
+static void test_no_memory_to_unpack(void **state)
+{
+    struct folder *folder = *state;
+    char *paths[] = {folder->log};
+    int status = 0;
+    bool more;
+    if (SANITIZED) skip_because("unit/source: no memory", "sanitizers map terabytes", SKIP_CURE_PLAIN);
+    skip_without_memory_limit("unit/source: no memory");
+    if (unpack_format_of(zstd_fits, sizeof zstd_fits, &more)->codec == NULL) return;
+    put(folder->log, "w", zstd_fits, sizeof zstd_fits);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) _exit(without_memory(paths));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 /* What nobody unpacks is named, and what only begins like it is a log. */
 static void test_other_formats(void **state)
 {
@@ -442,6 +475,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gzip, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_formats, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_too_large_to_unpack, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_no_memory_to_unpack, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_other_formats, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_many_lines, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_too_long, make_folder, remove_folder),

@@ -431,6 +431,27 @@ static void debt_beyond_a_word_is_refused(void **unused)
     weir_table_close(table);
 }
 
+/* Until it can be owed nothing passes by any guarantee: the first says when it has room, though another has some. */
+static void no_guarantee_stands_for_debt_beyond_a_word(void **unused)
+{
+    (void)unused;
+    const weir_plan all = plan_of("1/d burst=1"), team = plan_of("1/s burst=100000 guaranteed"),
+                    user = plan_of("1/s burst=300 guaranteed");
+    weir_table_options options = WEIR_TABLE_OPTIONS;
+    options.refill_max_ns = HOUR * 24 * 400;
+    weir_table *table = open_with(options);
+    weir_ask asks[] = {ask_of(&user, "user"), ask_of(&team, "team"), ask_of(&all, "all")};
+    const uint64_t now = weir_now().ns;
+    int passed = 0;
+    for (int i = 0; i < 3; i++) asks[i].cost = 300;
+    while (passed < 12 && weir_table_take_all(table, asks, 3, at(now))) passed++;
+    assert_in_range(passed, 1, 11);
+    assert_int_equal(asks[0].decision.verdict, WEIR_DENY);
+    assert_int_equal(asks[1].decision.verdict, WEIR_ALLOW);
+    assert_int_equal(asks[2].decision.verdict, WEIR_DENY);
+    weir_table_close(table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +470,7 @@ int main(void)
         cmocka_unit_test(alone_a_text_is_its_limits),
         cmocka_unit_test(a_guarantee_does_not_stand_for_slots),
         cmocka_unit_test(debt_beyond_a_word_is_refused),
+        cmocka_unit_test(no_guarantee_stands_for_debt_beyond_a_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

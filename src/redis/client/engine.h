@@ -54,7 +54,6 @@ struct weir_engine {
     uint64_t forks;
     struct link *link[SERVERS_MAX]; /* made when first needed */
     unsigned links;                 /* none from here on */
-    unsigned probes;                /* links that are probing */
     uint64_t lost;                  /* questions whose link broke */
     bool discovering, discover_asked;
     unsigned discover_server, discover_tries;

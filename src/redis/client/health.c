@@ -28,12 +28,6 @@ static struct link *make_link(struct weir_engine *engine, unsigned server)
     return link;
 }
 
-static void end_probe(struct weir_engine *engine, struct link *link)
-{
-    if (link->probing) engine->probes--;
-    link->probing = false;
-}
-
 struct link *engine_link(struct weir_engine *engine, unsigned server, uint64_t now_ns)
 {
     struct link *link = engine->link[server];
@@ -57,7 +51,7 @@ void engine_failed(struct weir_engine *engine, unsigned server, weir_outage outa
 {
     struct link *const link = engine->link[server];
     const bool probe = link != NULL && link->probing;
-    if (probe) end_probe(engine, link);
+    if (probe) link->probing = false;
     pool_failed(engine->pool, server, engine->now_ns, outage, why, probe);
 }
 
@@ -82,7 +76,7 @@ void engine_process(struct weir_engine *engine, unsigned server, uint64_t now_ns
     if (link->state == LINK_CLOSED && !quiet)
         engine_failed(engine, server, link->refused ? WEIR_OUTAGE_REFUSED : WEIR_OUTAGE_CONNECTION, link->why);
     if (link->state == LINK_READY && before != LINK_READY && link->probing) {
-        end_probe(engine, link);
+        link->probing = false;
         pool_passed(engine->pool, server);
     }
     if (engine->discovering && engine->discover_server == server) discover_process(engine, now_ns);
@@ -100,7 +94,7 @@ void engine_drop_links(struct weir_engine *engine)
     for (unsigned i = 0; i < engine->links; i++) {
         if (engine->link[i] == NULL) continue;
         link_close(engine->link[i]);
-        end_probe(engine, engine->link[i]);
+        engine->link[i]->probing = false;
     }
 }
 
@@ -132,7 +126,7 @@ static void on_pong(struct link *link, void *context, const redisReply *reply)
     if (link_reply_error(reply) != NULL) {
         engine_failed(engine, link->server, WEIR_OUTAGE_REFUSED, reply->str);
     } else {
-        end_probe(engine, link);
+        link->probing = false;
         pool_passed(engine->pool, link->server);
     }
 }
@@ -142,7 +136,7 @@ void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns)
     struct link *link = engine->link[server];
     if (!pool_claim(engine->pool, server, now_ns)) return;
     if (link != NULL && is_silent(link, now_ns)) link_close(link);
-    if (link != NULL) end_probe(engine, link); /* that took too long */
+    if (link != NULL) link->probing = false; /* that took too long */
     link = engine_link(engine, server, now_ns);
     if (link == NULL) {
         pool_failed(engine->pool, server, now_ns, WEIR_OUTAGE_CONNECTION,
@@ -150,7 +144,6 @@ void engine_probe(struct weir_engine *engine, unsigned server, uint64_t now_ns)
         return;
     }
     link->probing = true;
-    engine->probes++;
     if (link->state == LINK_READY) {
         engine_send_text(engine, link, 1, (const char *const[]){"PING"}, on_pong, NULL);
     }
