@@ -174,6 +174,7 @@ refused '--key "a/64,48,b": for bits of IPv4 and IPv6 write address/24/48' 1/s -
 refused '--key "a,,b": expected a field' 1/s --key a,,b log
 refused '--key remote_addr: no field' 1/s --format '[$time_local]' log
 refused '--format: unknown format "apache"' 1/s --format apache log
+refused '--format: column 6: expected a } after the name, as in ${status}' 1/s --format '$foo ${x' log
 charge='--charge redis://127.0.0.1:9347'
 refused 'replay: --charge charges new lines of a log; add --follow' 1/s $charge log
 refused 'replay: --charge is for one limit; leave out --or' 1/s --or 2/s -F $charge log
