@@ -233,7 +233,7 @@ static void no_descriptor_is_left(void **unused)
     assert_int_equal(shared, WEIR_ESYSTEM);
     assert_ptr_equal(strstr(error.message, "shared memory: cannot be allocated: "), error.message);
     assert_non_null(strstr(error.message, "; WEIR_PRIVATE needs none"));
-    assert_int_equal(alone, 0);
+    if (ON_LINUX) assert_int_equal(alone, 0); /* elsewhere its secret is read from a device */
 }
 
 /* ---- costs, times, keys ---- */
