@@ -11,14 +11,14 @@
    STAMPS_READ commands at most; what is no log of ours is told. */
 #include "redis/module/stamps.h"
 
-enum { MEMBER_MAX = 32, ORDER_DIGITS = 6 };
+enum { ORDER_DIGITS = 6, MEMBER_MAX = 17 + 1 + ORDER_DIGITS }; /* a stamp has 17 digits at most */
 
 /* "stamp:order" */
 static bool read_member(const char *member, size_t size, uint64_t *stamp)
 {
     size_t digits = 0, colon = size;
     *stamp = 0;
-    if (member == NULL || size >= MEMBER_MAX || size < ORDER_DIGITS + 2) return false;
+    if (member == NULL || size > MEMBER_MAX || size < ORDER_DIGITS + 2) return false;
     for (size_t i = 0; i < size; i++) {
         const unsigned digit = (unsigned)(member[i] - '0');
         if (digit > 9 && (member[i] != ':' || colon != size)) return false;
