@@ -216,7 +216,6 @@ static void joins(void)
 {
     turns_join(&those, &joined);
     seen = host_event_seen(turns_event(&those, &joined));
-    atom_fence_acquire(); /* the real one acquires, that of wait_host.c does not */
     found = atom_load(&changed);
 }
 

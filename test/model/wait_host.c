@@ -120,7 +120,7 @@ uint64_t host_now_ns(void)
 
 uint32_t host_event_seen(const struct host_event *event)
 {
-    return (uint32_t)atom_load(signals_of(event));
+    return (uint32_t)atom_load_acquire(signals_of(event));
 }
 
 void host_event_signal(struct host_event *event)
