@@ -112,8 +112,7 @@ static void settling_fills_no_table(void **state)
         take(rig, "WEIR.TAKE \"100M tokens/d\" acme COST 1\r\n", receipt);
         assert_string_equal(RIG_SAY(rig, "WEIR.SETTLE", receipt, "0"), ":1\r\n");
     }
-    weir_table_stats stats;
-    tables_read_counters(rig->tables, &stats);
+    const weir_table_stats stats = tables_read_counters(rig->tables);
     assert_true(tables_live(rig->tables) <= 1 && stats.displaced == 0 && stats.full == 0);
     for (int i = 0; i < 2000; i++) {
         snprintf(command, sizeof command, "WEIR.TAKE 10/s new:%d\r\n", i);

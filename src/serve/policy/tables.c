@@ -378,22 +378,23 @@ uint64_t tables_live(struct tables *tables)
     return live;
 }
 
-void tables_read_counters(const struct tables *tables, weir_table_stats *stats)
+weir_table_stats tables_read_counters(const struct tables *tables)
 {
-    *stats = keyed_read_counters(tables->slots);
+    weir_table_stats sum = keyed_read_counters(tables->slots);
     for (unsigned size = 0; size < TABLES_WIDE_SIZES; size++) {
         if (wide_at(tables, size) == NULL) continue;
         const weir_table_stats more = keyed_read_counters(wide_at(tables, size));
-        stats->keys_max += more.keys_max;
-        stats->bytes += more.bytes;
-        stats->granted += more.granted;
-        stats->denied += more.denied;
-        stats->reclaimed += more.reclaimed;
-        stats->full += more.full;
-        stats->displaced += more.displaced;
-        stats->moved += more.moved;
-        stats->stuck += more.stuck;
+        sum.keys_max += more.keys_max;
+        sum.bytes += more.bytes;
+        sum.granted += more.granted;
+        sum.denied += more.denied;
+        sum.reclaimed += more.reclaimed;
+        sum.full += more.full;
+        sum.displaced += more.displaced;
+        sum.moved += more.moved;
+        sum.stuck += more.stuck;
     }
+    return sum;
 }
 
 static bool same_key(const weir_top *one, const weir_top *other)

@@ -70,7 +70,7 @@ uint64_t tables_keys_max(const struct tables *tables);
 uint64_t tables_live(struct tables *tables);
 
 /* All other counters of all together, at once; of keys_max and bytes the sums of the tables that there are. */
-void tables_read_counters(const struct tables *tables, weir_table_stats *stats);
+weir_table_stats tables_read_counters(const struct tables *tables);
 
 /* The most refused keys of all, the most refused first.  A key that several tables refused is told once, with what they
    refused together. */

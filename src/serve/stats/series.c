@@ -82,7 +82,7 @@ static void count_keys(struct service *service, struct series *series)
 
 void series_table(struct service *service, weir_table_stats *stats)
 {
-    tables_read_counters(service->tables, stats);
+    *stats = tables_read_counters(service->tables);
     struct series *series = series_hold(service);
     stats->keys_live = series != NULL ? series->keys : tables_live(service->tables);
     if (series != NULL) series_release(series);
