@@ -7,10 +7,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
-
-#include <string.h>
 
 #include "redis/module/store.c" /* no library has it */
 

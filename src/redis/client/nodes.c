@@ -13,8 +13,8 @@
    * So does who finds itself missing in the set (the engine has lost it: a restart, a failover), or does not learn
      whether it was: the others may have counted too few by then, and take no share either.
    * A node that lives for less than 2 s, again and again, is not counted.
-   * One that is closed leaves.  One that is heard no more stays counted for a minute: it may live, and be cut off from
-     the engine alone, and still have its share when the others lose the engine, too.
+   * One that is closed leaves, if it has a connection.  One that is heard no more stays counted for a minute: it may
+     live, and be cut off from the engine alone, and still have its share when the others lose the engine, too.
    So shares are never more than 1 together, whoever starts when, and a node that knows nothing lets nothing pass.  More
    they are only by the share of a node that was cut off for longer, or before another one came or the set was lost.
 
